@@ -1,0 +1,36 @@
+# Warnings, sanitizers, and the libraries each of our targets links.
+add_library(dzo_compiler INTERFACE)
+target_compile_options(dzo_compiler INTERFACE -Wall -Wextra -Wpedantic -Wconversion
+                                              $<$<BOOL:${DZO_WERROR}>:-Werror>)
+# A rounding must be the same on every machine: no contraction of a*b+c.
+target_compile_options(dzo_compiler INTERFACE -ffp-contract=off)
+if(DZO_SANITIZE)
+  target_compile_options(dzo_compiler INTERFACE -fsanitize=${DZO_SANITIZE} -fno-omit-frame-pointer
+                                                -fno-sanitize-recover=all -g)
+  target_link_options(dzo_compiler INTERFACE -fsanitize=${DZO_SANITIZE})
+endif()
+if(DZO_COVERAGE)
+  target_compile_options(dzo_compiler INTERFACE --coverage)
+  target_link_options(dzo_compiler INTERFACE --coverage)
+endif()
+
+function(dzo_use_libraries target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dzo_compiler> ZLIB::ZLIB zstd::zstd
+                                          Threads::Threads m)
+  if(DZO_PTHREADS)
+    target_compile_definitions(${target} PRIVATE DZO_PTHREADS)
+  else()
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
+  endif()
+endfunction()
+
+# Sources of the library: compiled into libdzo and, for the tests, into dzo_internal.
+function(dzo_sources)
+  foreach(source IN LISTS ARGN)
+    target_sources(dzo PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    if(TARGET dzo_internal)
+      target_sources(dzo_internal PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* dzo: irregular problems on the CPU and the GPU together. This header includes all the others. */
+#ifndef DZO_DZO_H
+#define DZO_DZO_H
+
+#include "dzo/context.h"
+#include "dzo/graph.h"
+#include "dzo/msf.h"
+#include "dzo/status.h"
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "base/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/parallel.h"
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+enum { MAX_THREADS = 1024 };
+
+const char *dzo_version(void) {
+  return TEXT(DZO_VERSION_MAJOR) "." TEXT(DZO_VERSION_MINOR) "." TEXT(DZO_VERSION_PATCH);
+}
+
+void dzo_context_options_init(dzo_context_options *options) {
+  *options = (dzo_context_options){.size = sizeof *options};
+}
+
+static void *system_allocate(void *user, size_t bytes) {
+  (void)user;
+  return aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+}
+
+static void system_release(void *user, void *pointer) {
+  (void)user;
+  free(pointer);
+}
+
+static uint64_t physical_memory(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
+dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **out) {
+  if (out == NULL)
+    return DZO_E_ARGUMENT;
+  *out = NULL;
+  dzo_context_options defaults;
+  dzo_context_options_init(&defaults);
+  const dzo_context_options *o = options != NULL ? options : &defaults;
+  if (o->size != sizeof *o || o->threads < 0 || o->threads > MAX_THREADS ||
+      (o->allocator.allocate == NULL) != (o->allocator.release == NULL))
+    return DZO_E_ARGUMENT;
+  if (o->device == DZO_DEVICE_CUDA || o->device == DZO_DEVICE_HYBRID)
+    return DZO_E_DEVICE;
+  if (o->device != DZO_DEVICE_AUTO && o->device != DZO_DEVICE_CPU)
+    return DZO_E_ARGUMENT;
+
+  dzo_allocator allocator = o->allocator;
+  if (allocator.allocate == NULL)
+    allocator = (dzo_allocator){NULL, system_allocate, system_release};
+  dzo_context *context = allocator.allocate(allocator.user, sizeof *context);
+  if (context == NULL)
+    return DZO_E_MEMORY;
+  *context = (dzo_context){
+      .allocator = allocator,
+      .device = o->device,
+      .device_index = o->device_index,
+      .threads = o->threads > 0 ? o->threads : dzo_processor_count(),
+      .memory = o->memory > 0 ? o->memory : physical_memory(),
+      .gpu_memory = o->gpu_memory,
+      .progress = o->progress,
+      .progress_user = o->progress_user,
+  };
+  *out = context;
+  return DZO_OK;
+}
+
+void dzo_context_destroy(dzo_context *context) {
+  if (context == NULL)
+    return;
+  dzo_allocator allocator = context->allocator;
+  allocator.release(allocator.user, context);
+}
+
+const char *dzo_context_message(const dzo_context *context) { return context->message; }
+
+int dzo_context_threads(const dzo_context *context) { return context->threads; }
+
+void dzo_context_cancel(dzo_context *context) {
+  __atomic_store_n(&context->cancelled, 1, __ATOMIC_RELAXED);
+}
+
+void dzo_context_resume(dzo_context *context) {
+  __atomic_store_n(&context->cancelled, 0, __ATOMIC_RELAXED);
+}
+
+uint64_t dzo_context_memory_used(const dzo_context *context) {
+  return __atomic_load_n(&context->memory_used, __ATOMIC_RELAXED);
+}
+
+uint64_t dzo_context_memory_peak(const dzo_context *context) {
+  return __atomic_load_n(&context->memory_peak, __ATOMIC_RELAXED);
+}
+
+dzo_status dzo_fail(dzo_context *context, dzo_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  while (__atomic_exchange_n(&context->message_busy, 1, __ATOMIC_ACQUIRE) != 0) {
+  }
+  (void)vsnprintf(context->message, sizeof context->message, format, arguments);
+  __atomic_store_n(&context->message_busy, 0, __ATOMIC_RELEASE);
+  va_end(arguments);
+  return status;
+}
+
+void dzo_begin(dzo_context *context) { context->message[0] = '\0'; }
+
+bool dzo_is_cancelled(const dzo_context *context) {
+  return __atomic_load_n(&context->cancelled, __ATOMIC_RELAXED) != 0;
+}
+
+dzo_status dzo_progress(dzo_context *context, const char *phase, uint64_t done, uint64_t total) {
+  if (context->progress != NULL &&
+      context->progress(context->progress_user, phase, done, total) != 0)
+    dzo_context_cancel(context);
+  if (dzo_is_cancelled(context))
+    return dzo_fail(context, DZO_E_CANCELLED, "cancelled during %s", phase);
+  return DZO_OK;
+}

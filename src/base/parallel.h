@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The only place that knows how threads are made: OpenMP in normal builds, plain pthreads with
+ * DZO_PTHREADS (ThreadSanitizer cannot see libgomp's barriers). Everything parallel goes through
+ * these two calls. */
+#ifndef DZO_BASE_PARALLEL_H
+#define DZO_BASE_PARALLEL_H
+
+#include <stdint.h>
+
+/* Runs once on each thread, thread = 0 .. threads - 1. */
+typedef void (*dzo_team_fn)(void *argument, int thread, int threads);
+
+/* Run `fn` on a team of `threads` and return when all have. What they wrote is then visible.
+ * Members may run one after another, so none may wait for another. */
+void dzo_team_run(int threads, dzo_team_fn fn, void *argument);
+
+/* Handles the items begin .. end - 1. */
+typedef void (*dzo_range_fn)(void *argument, uint64_t begin, uint64_t end, int thread);
+
+/* Cut 0 .. count - 1 into ranges of `grain` (the last may be shorter; each begins at a multiple of
+ * grain), handed out in ascending order to whichever thread is free. */
+void dzo_parallel_for(int threads, uint64_t count, uint64_t grain, dzo_range_fn fn, void *argument);
+
+/* Processors this process may run on. */
+int dzo_processor_count(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#ifndef DZO_GRAPH_EDGE_LIST_H
+#define DZO_GRAPH_EDGE_LIST_H
+
+#include "dzo/graph.h"
+
+/* Arrays as in dzo_edges, owned (dzo_alloc); NULL where the view has NULL. */
+struct dzo_edge_list {
+  dzo_context *context;
+  dzo_format format;
+  uint64_t vertices;
+  uint64_t count;
+  uint32_t *u;
+  uint32_t *v;
+  dzo_weight_type weight_type;
+  void *weights;
+  uint64_t *numbers;
+  uint64_t *labels;
+  uint64_t first_label;
+};
+
+/* An edge list with room for `count` edges in u, v and, by type, weights; the rest is zero and may
+ * be filled by the caller. */
+dzo_status dzo_edge_list_create(dzo_context *context, uint64_t vertices, uint64_t count,
+                                dzo_weight_type type, dzo_edge_list **out);
+
+#endif
