@@ -25,12 +25,9 @@ function(dzo_use_libraries target)
   endif()
 endfunction()
 
-# Sources of the library: compiled into libdzo and, for the tests, into dzo_internal.
+# Sources of the library.
 function(dzo_sources)
   foreach(source IN LISTS ARGN)
-    target_sources(dzo PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-    if(TARGET dzo_internal)
-      target_sources(dzo_internal PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-    endif()
+    target_sources(dzo_objects PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   endforeach()
 endfunction()
