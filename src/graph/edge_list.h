@@ -3,6 +3,7 @@
 #ifndef DZO_GRAPH_EDGE_LIST_H
 #define DZO_GRAPH_EDGE_LIST_H
 
+#include "base/item.h"
 #include "dzo/graph.h"
 
 /* Arrays as in dzo_edges, owned (dzo_alloc); NULL where the view has NULL. */
@@ -24,5 +25,16 @@ struct dzo_edge_list {
  * be filled by the caller. */
 dzo_status dzo_edge_list_create(dzo_context *context, uint64_t vertices, uint64_t count,
                                 dzo_weight_type type, dzo_edge_list **out);
+
+/* The number of edge i of `edges`. */
+DZO_ITEM uint64_t dzo_edge_number(const dzo_edges *edges, uint64_t i) {
+  return edges->numbers != NULL ? edges->numbers[i] : edges->first_number + i;
+}
+
+/* Are the fields of a caller's view consistent? Looks at no array. DZO_E_ARGUMENT. */
+dzo_status dzo_edges_check_shape(dzo_context *context, const dzo_edges *edges);
+/* Check all: shape, endpoints, ascending numbers, no NaN. DZO_E_ARGUMENT names the first culprit.
+ */
+dzo_status dzo_edges_check(dzo_context *context, const dzo_edges *edges);
 
 #endif
