@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Calls one function of each part of the library, so that linking fails if a library is missing. */
+#include <stdio.h>
+
+#include <dzo/dzo.h>
+
+static int solve(dzo_context *context) {
+  /* A triangle with one heavy side, and a vertex apart. */
+  static const uint32_t u[] = {0, 1, 2}, v[] = {1, 2, 0}, weights[] = {1, 2, 9};
+  dzo_edges edges = {
+      .vertices = 4, .count = 3, .u = u, .v = v, .weight_type = DZO_WEIGHT_U32, .weights = weights};
+  dzo_graph *graph = NULL;
+  dzo_msf *forest = NULL;
+  int good = dzo_graph_from_edges(context, &edges, &graph) == DZO_OK &&
+             dzo_msf_run(context, graph, NULL, &forest) == DZO_OK && dzo_msf_count(forest) == 2 &&
+             dzo_msf_components(forest) == 2 && dzo_msf_weight(forest).low == 3;
+  dzo_msf_destroy(forest);
+  dzo_graph_destroy(graph);
+  return good;
+}
+
+int main(void) {
+  dzo_context *context = NULL;
+  if (dzo_context_create(NULL, &context) != DZO_OK)
+    return 1;
+  int good = solve(context);
+  dzo_edge_list *none = NULL;
+  good = good && dzo_edge_list_read(context, "no such file", NULL, &none) == DZO_E_IO;
+  if (!good)
+    (void)fprintf(stderr, "wrong answer: %s\n", dzo_context_message(context));
+  dzo_context_destroy(context);
+  if (good)
+    (void)printf("dzo %s\n", dzo_version());
+  return good ? 0 : 1;
+}
