@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The CPU solver for one width of keys. Included by cpu_keys32.c and cpu_keys64.c, which define
+ *   KEY      the unsigned type of a key
+ *   KEY_BITS 32 or 64
+ *   SOLVE    the name of the solver
+ * The method (docs/spanning-forest.md): one sequential pass finds every vertex's first arc, which
+ * is round one of Boruvka, and sets aside the lightest edges; Boruvka on those alone, contracted;
+ * then only the vertices outside the giant component look for lighter ways out. */
+#ifndef KEY
+#error "KEY, KEY_BITS and SOLVE are to be defined by the file that includes this one"
+#endif
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "graph/compress.h"
+#include "msf/sample.h"
+#include "msf/scan.h"
+#include "msf/solver.h"
+
+#if KEY_BITS == 32
+#define SCAN(name) name##32
+#else
+#define SCAN(name) name##64
+#endif
+
+enum { BUFFER = 512, LIST_GRAIN = 1 << 14, COMPONENT_GRAIN = 1 << 14, ROW_GRAIN = 1 << 15 };
+
+/* An edge between two components. */
+typedef struct entry {
+  uint32_t u, v;
+  KEY key;     /* flipped for a maximum forest */
+  uint32_t ref; /* which arc: see arc_of() */
+} entry;
+
+/* Entries being gathered by a team. Where arcs and rows are NULL, `ref` is the arc itself: all
+ * entries are arcs from the smaller to the larger endpoint, numbered in 32 bits. */
+typedef struct list {
+  entry *entries;  /* [capacity] */
+  uint64_t *arcs;  /* [capacity] arc of each ref, or NULL */
+  uint32_t *rows;  /* [capacity] row of each ref, or NULL */
+  uint64_t count;  /* accessed atomically */
+  uint64_t capacity;
+} list;
+
+static void list_free(list *l) {
+  dzo_free(l->entries);
+  dzo_free(l->arcs);
+  dzo_free(l->rows);
+  *l = (list){0};
+}
+
+static dzo_status list_alloc(dzo_context *context, list *l, uint64_t capacity, bool direct) {
+  *l = (list){.capacity = capacity};
+  l->entries = dzo_alloc(context, capacity, sizeof *l->entries);
+  bool good = l->entries != NULL;
+  if (good && !direct) {
+    l->arcs = dzo_alloc(context, capacity, sizeof *l->arcs);
+    l->rows = dzo_alloc(context, capacity, sizeof *l->rows);
+    good = l->arcs != NULL && l->rows != NULL;
+  }
+  if (good)
+    return DZO_OK;
+  list_free(l);
+  return DZO_E_MEMORY;
+}
+
+/* Room for `count` more entries, or UINT64_MAX if the list is full. */
+static uint64_t list_reserve(list *l, uint64_t count) {
+  uint64_t at = dzo_fetch_add_u64(&l->count, count);
+  return at + count <= l->capacity ? at : UINT64_MAX;
+}
+
+static uint64_t arc_of(const list *refs, uint32_t ref) {
+  return refs->arcs != NULL ? refs->arcs[ref] : ref;
+}
+
+/* Of two different edges with equal keys, does a come first? */
+static bool ref_before(const msf_solver *s, const list *refs, uint32_t a, uint32_t b) {
+  if (refs->arcs == NULL)
+    return a < b;
+  uint64_t arc_a = refs->arcs[a], arc_b = refs->arcs[b];
+  uint32_t ua = refs->rows[a], va = dzo_arc_neighbour(s->graph, arc_a);
+  uint32_t ub = refs->rows[b], vb = dzo_arc_neighbour(s->graph, arc_b);
+  uint32_t min_a = ua < va ? ua : va, max_a = ua < va ? va : ua;
+  uint32_t min_b = ub < vb ? ub : vb, max_b = ub < vb ? vb : ub;
+  if (min_a != min_b)
+    return min_a < min_b;
+  if (max_a != max_b)
+    return max_a < max_b;
+  return arc_a < arc_b;
+}
+
+static KEY key_at(const msf_solver *s, uint64_t arc) {
+#if KEY_BITS == 32
+  return s->graph->keys32 != NULL ? s->graph->keys32[arc] ^ (KEY)s->flip : (KEY)s->flip;
+#else
+  return s->graph->keys64[arc] ^ s->flip;
+#endif
+}
+
+/* ---- Gathering ------------------------------------------------------------------------------- */
+
+typedef struct gather_job {
+  msf_solver *s;
+  list *out;
+  msf_prefix bound;
+  bool first; /* the pass that finds each vertex's first arc */
+} gather_job;
+
+/* A thread's entries on their way into a list. */
+typedef struct gatherer {
+  const gather_job *job;
+  entry entries[BUFFER];
+  uint64_t arcs[BUFFER];
+  uint32_t rows[BUFFER];
+  unsigned count;
+} gatherer;
+
+static void gatherer_flush(gatherer *g) {
+  list *out = g->job->out;
+  if (g->count == 0)
+    return;
+  uint64_t at = list_reserve(out, g->count);
+  if (at != UINT64_MAX) {
+    memcpy(out->entries + at, g->entries, g->count * sizeof *g->entries);
+    if (out->arcs != NULL) {
+      memcpy(out->arcs + at, g->arcs, g->count * sizeof *g->arcs);
+      memcpy(out->rows + at, g->rows, g->count * sizeof *g->rows);
+      for (unsigned i = 0; i < g->count; i++)
+        out->entries[at + i].ref = (uint32_t)(at + i);
+    }
+  }
+  g->count = 0;
+}
+
+DZO_ITEM void gatherer_add(gatherer *g, uint32_t row, uint32_t u, uint32_t v, KEY key,
+                           uint64_t arc) {
+  g->entries[g->count] = (entry){u, v, key, (uint32_t)arc};
+  if (g->job->out->arcs != NULL) {
+    g->arcs[g->count] = arc;
+    g->rows[g->count] = row;
+  }
+  if (++g->count == BUFFER)
+    gatherer_flush(g);
+}
+
+/* The last key that is light in row u, for arcs to larger neighbours; false if none is. */
+static bool row_bound(const msf_prefix *bound, uint32_t u, KEY *last) {
+  *last = (KEY)bound->key;
+  if (bound->all || u <= bound->vertex)
+    return true;
+  return (*last)-- != 0;
+}
+
+static const KEY *row_keys(const msf_solver *s, uint64_t arc) {
+#if KEY_BITS == 32
+  return s->graph->keys32 + arc;
+#else
+  return s->graph->keys64 + arc;
+#endif
+}
+
+/* Position of the first arc of a row in the order, and its key. */
+static uint64_t row_first(const msf_solver *s, uint64_t begin, uint64_t degree, KEY *key) {
+  if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
+    *key = key_at(s, begin);
+    return 0;
+  }
+  return s->scan.SCAN(min)(row_keys(s, begin), degree, (KEY)s->flip, key);
+}
+
+/* Set the light arcs of row u to larger neighbours aside. */
+static void gather_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
+  const msf_solver *s = g->job->s;
+  if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
+    for (uint64_t arc = begin; arc < end && key_at(s, arc) <= last; arc++) {
+      uint32_t v = dzo_arc_neighbour(s->graph, arc);
+      if (v > u)
+        gatherer_add(g, u, u, v, key_at(s, arc), arc);
+    }
+    return;
+  }
+  for (uint64_t at = begin; at < end; at += 64) {
+    unsigned count = end - at < 64 ? (unsigned)(end - at) : 64;
+    uint64_t mask = s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last);
+    for (; mask != 0; mask &= mask - 1) {
+      uint64_t arc = at + (uint64_t)__builtin_ctzll(mask);
+      uint32_t v = dzo_arc_neighbour(s->graph, arc);
+      if (v > u)
+        gatherer_add(g, u, u, v, key_at(s, arc), arc);
+    }
+  }
+}
+
+/* Round one of Boruvka: each vertex picks its first arc; in the same pass over the keys, the light
+ * edges are set aside. */
+static void pick_first(void *argument, uint64_t begin_unit, uint64_t end_unit, int thread) {
+  (void)thread;
+  const gather_job *job = argument;
+  msf_solver *s = job->s;
+  const uint64_t *offsets = s->graph->offsets;
+  uint32_t end = msf_row_at(s, end_unit);
+  gatherer g;
+  g.job = job;
+  g.count = 0;
+  for (uint32_t u = msf_row_at(s, begin_unit); u < end; u++) {
+    uint64_t row = offsets[u], degree = offsets[u + 1] - row;
+    if (degree == 0) {
+      s->hook[u] = u;
+      continue;
+    }
+    KEY key, last;
+    uint64_t position = row_first(s, row, degree, &key);
+    s->pick[u] = (uint32_t)position;
+    s->hook[u] = dzo_arc_neighbour(s->graph, row + position);
+    if (job->out != NULL && row_bound(&job->bound, u, &last) && key <= last)
+      gather_light(&g, u, row, row + degree, last);
+  }
+  if (job->out != NULL)
+    gatherer_flush(&g);
+}
+
+/* Gather the edges that leave components and are in the prefix; from the giant none, since the
+ * other end sees them, and to the giant only the first of each vertex. */
+static void gather_row(gatherer *g, uint32_t u) {
+  const msf_solver *s = g->job->s;
+  const uint32_t *label = s->label;
+  uint32_t own = label[u], giant = s->giant;
+  uint64_t begin = s->graph->offsets[u], end = s->graph->offsets[u + 1];
+  KEY bound = (KEY)g->job->bound.key, best_key = 0;
+  uint64_t best = UINT64_MAX;
+  for (uint64_t arc = begin; arc < end; arc++) {
+    KEY key = key_at(s, arc);
+    if (key > bound) {
+      if (s->presorted)
+        break;
+      continue;
+    }
+    uint32_t v = dzo_arc_neighbour(s->graph, arc);
+    if (giant == DZO_MSF_NONE && v < u)
+      continue;
+    uint32_t other = label[v];
+    if (other == own || (key == bound && !g->job->bound.all &&
+                         (u < v ? u : v) > g->job->bound.vertex))
+      continue;
+    if (other != giant) {
+      if (u < v)
+        gatherer_add(g, u, own, other, key, arc);
+      continue;
+    }
+    if (best == UINT64_MAX || key < best_key) {
+      best = arc;
+      best_key = key;
+    }
+  }
+  if (best != UINT64_MAX)
+    gatherer_add(g, u, own, giant, best_key, best);
+}
+
+static void gather_rest(void *argument, uint64_t begin_unit, uint64_t end_unit, int thread) {
+  (void)thread;
+  const gather_job *job = argument;
+  const msf_solver *s = job->s;
+  uint32_t end = msf_row_at(s, end_unit);
+  gatherer g;
+  g.job = job;
+  g.count = 0;
+  for (uint32_t u = msf_row_at(s, begin_unit); u < end; u++)
+    if (s->label[u] != s->giant)
+      gather_row(&g, u);
+  gatherer_flush(&g);
+}
+
+/* ---- Boruvka on a list ----------------------------------------------------------------------- */
+
+typedef struct rounds {
+  msf_solver *s;
+  const list *refs; /* what the refs of all entries mean */
+  const entry *entries;
+  uint64_t count;
+  list *next;
+  uint64_t *best; /* [components] the first edge of each: see offer() */
+  uint32_t *hook; /* [components] */
+  uint32_t *dense; /* [components] */
+  uint32_t components;
+  uint32_t giant; /* abstains: it is too busy a target, and its edges are found from outside */
+} rounds;
+
+/* best[c] is key and index where both fit 64 bits, else the index alone. */
+DZO_ITEM uint64_t offer_pack(KEY key, uint64_t index) {
+#if KEY_BITS == 32
+  return (uint64_t)key << 32 | index;
+#else
+  (void)key;
+  return index;
+#endif
+}
+
+/* Is the offer `a` before the offer `b`? */
+DZO_ITEM bool offer_before(const rounds *r, uint64_t a, uint64_t b) {
+  if (b == UINT64_MAX)
+    return true;
+#if KEY_BITS == 32
+  if (a >> 32 != b >> 32)
+    return a < b;
+#else
+  KEY key_a = r->entries[a].key, key_b = r->entries[b].key;
+  if (key_a != key_b)
+    return key_a < key_b;
+#endif
+  uint32_t ref_a = r->entries[(uint32_t)a].ref, ref_b = r->entries[(uint32_t)b].ref;
+  return ref_a != ref_b && ref_before(r->s, r->refs, ref_a, ref_b);
+}
+
+DZO_ITEM void offer(const rounds *r, uint64_t *best, uint64_t packed) {
+  uint64_t seen = dzo_load_u64(best);
+  while (offer_before(r, packed, seen) && !dzo_cas_u64(best, &seen, packed)) {
+  }
+}
+
+static void make_offers(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const rounds *r = argument;
+  for (uint64_t i = begin; i < end; i++) {
+    const entry *e = &r->entries[i];
+    uint64_t packed = offer_pack(e->key, i);
+    if (e->u != r->giant)
+      offer(r, &r->best[e->u], packed);
+    if (e->v != r->giant)
+      offer(r, &r->best[e->v], packed);
+  }
+}
+
+static void clear_best(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const rounds *r = argument;
+  memset(r->best + begin, 0xff, (end - begin) * sizeof *r->best);
+}
+
+/* Hook each component along its best edge and take the edge, once when both ends chose it. */
+static void accept_offers(void *argument, uint64_t begin, uint64_t end, int thread) {
+  const rounds *r = argument;
+  msf_solver *s = r->s;
+  for (uint64_t c = begin; c < end; c++) {
+    uint64_t chosen = r->best[c];
+    r->hook[c] = (uint32_t)c;
+    if (chosen == UINT64_MAX)
+      continue;
+    const entry *e = &r->entries[(uint32_t)chosen];
+    uint32_t other = e->u == c ? e->v : e->u;
+    if (r->best[other] == chosen && c < other)
+      continue;
+    r->hook[c] = other;
+    uint64_t arc = arc_of(r->refs, e->ref);
+    msf_take(s, thread, dzo_arc_number(s->graph, arc), (uint64_t)e->key ^ s->flip);
+  }
+}
+
+/* Keep the entries that still join two components, renamed. */
+static void keep_crossing(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const rounds *r = argument;
+  entry buffer[BUFFER];
+  unsigned count = 0;
+  for (uint64_t i = begin; i < end; i++) {
+    entry e = r->entries[i];
+    e.u = r->dense[e.u];
+    e.v = r->dense[e.v];
+    buffer[count] = e;
+    count += e.u != e.v;
+    if (count < BUFFER && i + 1 < end)
+      continue;
+    uint64_t at = list_reserve(r->next, count);
+    memcpy(r->next->entries + at, buffer, count * sizeof *buffer);
+    count = 0;
+  }
+}
+
+static void compose(uint32_t *map, uint32_t count, const uint32_t *dense) {
+  for (uint32_t c = 0; c < count; c++)
+    map[c] = dense[map[c]];
+}
+
+static dzo_status rounds_alloc(rounds *r, uint32_t **map) {
+  dzo_context *context = r->s->context;
+  r->best = dzo_alloc(context, r->components, sizeof *r->best);
+  r->hook = dzo_alloc(context, r->components, sizeof *r->hook);
+  r->dense = dzo_alloc(context, r->components, sizeof *r->dense);
+  *map = dzo_alloc(context, r->components, sizeof **map);
+  return r->best && r->hook && r->dense && *map ? DZO_OK : DZO_E_MEMORY;
+}
+
+static dzo_status run_rounds(rounds *r, list *from, list *to, uint32_t *map) {
+  msf_solver *s = r->s;
+  uint32_t first_components = r->components;
+  for (uint32_t c = 0; c < first_components; c++)
+    map[c] = c;
+  while (from->count > 0) {
+    DZO_TRY(dzo_progress(s->context, "solve", s->n - r->components, s->n));
+    r->entries = from->entries;
+    r->count = from->count;
+    r->next = to;
+    to->count = 0;
+    dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, clear_best, r);
+    dzo_parallel_for(s->threads, r->count, LIST_GRAIN, make_offers, r);
+    dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, accept_offers, r);
+    uint32_t roots;
+    DZO_TRY(msf_contract(s, r->hook, r->components, r->dense, &roots));
+    dzo_parallel_for(s->threads, r->count, LIST_GRAIN, keep_crossing, r);
+    compose(map, first_components, r->dense);
+    if (r->giant != DZO_MSF_NONE)
+      r->giant = r->dense[r->giant];
+    r->components = roots;
+    list *swap = from;
+    from = to;
+    to = swap;
+  }
+  return DZO_OK;
+}
+
+/* Merge the components along the edges of `a`, whose refs it defines, and relabel the vertices. */
+static dzo_status boruvka(msf_solver *s, list *a) {
+  if (a->count == 0)
+    return DZO_OK;
+  rounds r = {.s = s, .refs = a, .components = s->components, .giant = s->giant};
+  list b;
+  DZO_TRY(list_alloc(s->context, &b, a->count, true));
+  uint32_t *map = NULL;
+  dzo_status status = rounds_alloc(&r, &map);
+  if (status == DZO_OK)
+    status = run_rounds(&r, a, &b, map);
+  if (status == DZO_OK) {
+    msf_relabel(s, map);
+    s->components = r.components;
+    s->giant = msf_find_giant(s);
+  }
+  dzo_free(map);
+  dzo_free(r.dense);
+  dzo_free(r.hook);
+  dzo_free(r.best);
+  list_free(&b);
+  return status;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+/* Take the picked arcs of all vertices but those that another vertex also picked. */
+static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread) {
+  msf_solver *s = argument;
+  for (uint64_t u = begin; u < end; u++) {
+    uint32_t v = dzo_load_u32(&s->hook[u]);
+    if (v == u)
+      continue;
+    if (dzo_load_u32(&s->hook[v]) == u && u < v) {
+      dzo_store_u32(&s->hook[u], (uint32_t)u);
+      continue;
+    }
+    uint64_t arc = s->graph->offsets[u] + s->pick[u];
+    msf_take(s, thread, dzo_arc_number(s->graph, arc),
+             (uint64_t)key_at(s, arc) ^ s->flip);
+  }
+}
+
+/* The edges set aside join vertices; let them join components, and drop those inside one. */
+static void contract_entries(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  rounds *r = argument;
+  r->dense = r->s->label;
+  keep_crossing(r, begin, end, thread);
+}
+
+/* Round one, and on the way the light edges, contracted. */
+static dzo_status first_phase(msf_solver *s, const msf_prefix *bound, uint64_t capacity,
+                              list *light) {
+  list raw = {0};
+  bool direct = s->graph->arcs <= UINT32_MAX;
+  if (!bound->all)
+    DZO_TRY(list_alloc(s->context, &raw, capacity, direct));
+  gather_job job = {s, bound->all ? NULL : &raw, *bound, true};
+  dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, pick_first, &job);
+  dzo_status status = dzo_progress(s->context, "solve", 0, s->n);
+  if (status == DZO_OK) {
+    dzo_parallel_for(s->threads, s->n, COMPONENT_GRAIN, take_picks, s);
+    status = msf_contract(s, s->hook, s->n, s->label, &s->components);
+  }
+  s->giant = DZO_MSF_NONE;
+  *light = (list){0};
+  if (status != DZO_OK || bound->all || raw.count > raw.capacity) {
+    list_free(&raw);
+    return status;
+  }
+  status = list_alloc(s->context, light, raw.count, true);
+  if (status == DZO_OK) {
+    rounds r = {.s = s, .entries = raw.entries, .count = raw.count, .next = light};
+    dzo_parallel_for(s->threads, r.count, LIST_GRAIN, contract_entries, &r);
+    light->arcs = raw.arcs;
+    light->rows = raw.rows;
+    raw.arcs = NULL;
+    raw.rows = NULL;
+  }
+  list_free(&raw);
+  return status;
+}
+
+/* Gather and merge what is in the prefix and crosses. Should there be more of it than sampling
+ * foretold, *full is set and nothing else has happened. */
+static dzo_status next_phase(msf_solver *s, const msf_prefix *bound, uint64_t capacity, bool *full) {
+  list rest;
+  DZO_TRY(list_alloc(s->context, &rest, capacity,
+                     s->giant == DZO_MSF_NONE && s->graph->arcs <= UINT32_MAX));
+  gather_job job = {s, &rest, *bound, false};
+  dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, gather_rest, &job);
+  *full = rest.count > rest.capacity;
+  dzo_status status = dzo_progress(s->context, "solve", s->n - s->components, s->n);
+  if (status == DZO_OK && !*full)
+    status = boruvka(s, &rest);
+  list_free(&rest);
+  return status;
+}
+
+dzo_status SOLVE(msf_solver *s) {
+  msf_prefix bound;
+  uint64_t capacity;
+  DZO_TRY(msf_choose_prefix(s, &bound, &capacity));
+  list light;
+  DZO_TRY(first_phase(s, &bound, capacity, &light));
+  dzo_status status = boruvka(s, &light);
+  list_free(&light);
+  if (status != DZO_OK || s->components == 1)
+    return status;
+  return msf_finish(s, next_phase);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "msf/result.h"
+
+#include "base/context.h"
+#include "base/item.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+
+enum { GRAIN = 1 << 14 };
+
+/* Turn counts of `ranges` ranges into what stands before each; the total. */
+static uint64_t accumulate(uint64_t *counts, uint64_t ranges) {
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < ranges; i++) {
+    uint64_t here = counts[i];
+    counts[i] = sum;
+    sum += here;
+  }
+  return sum;
+}
+
+/* ---- Components numbered by smallest vertex -------------------------------------------------- */
+
+typedef struct numbering {
+  uint32_t *label;
+  uint32_t *first;  /* [components] smallest vertex of each */
+  uint32_t *number; /* [components] */
+  uint64_t *counts; /* [ranges] of first vertices */
+} numbering;
+
+static void find_first(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const numbering *job = argument;
+  for (uint64_t v = begin; v < end; v++) {
+    uint32_t *first = &job->first[job->label[v]], seen = dzo_load_u32(first);
+    while (v < seen && !dzo_cas_u32(first, &seen, (uint32_t)v)) {
+    }
+  }
+}
+
+static void count_firsts(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const numbering *job = argument;
+  uint64_t count = 0;
+  for (uint64_t v = begin; v < end; v++)
+    count += job->first[job->label[v]] == v;
+  job->counts[begin / GRAIN] = count;
+}
+
+static void number_firsts(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const numbering *job = argument;
+  uint64_t next = job->counts[begin / GRAIN];
+  for (uint64_t v = begin; v < end; v++)
+    if (job->first[job->label[v]] == v)
+      job->number[job->label[v]] = (uint32_t)next++;
+}
+
+static void renumber(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const numbering *job = argument;
+  for (uint64_t v = begin; v < end; v++)
+    job->label[v] = job->number[job->label[v]];
+}
+
+dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t vertices,
+                                 uint32_t components) {
+  uint64_t ranges = (vertices + GRAIN - 1) / GRAIN;
+  numbering job = {.label = label,
+                   .first = dzo_alloc(context, components, sizeof(uint32_t)),
+                   .number = dzo_alloc(context, components, sizeof(uint32_t)),
+                   .counts = dzo_alloc(context, ranges, sizeof(uint64_t))};
+  dzo_status status = DZO_E_MEMORY;
+  if (job.first != NULL && job.number != NULL && job.counts != NULL) {
+    for (uint32_t c = 0; c < components; c++)
+      job.first[c] = UINT32_MAX;
+    int threads = context->threads;
+    dzo_parallel_for(threads, vertices, GRAIN, find_first, &job);
+    dzo_parallel_for(threads, vertices, GRAIN, count_firsts, &job);
+    (void)accumulate(job.counts, ranges);
+    dzo_parallel_for(threads, vertices, GRAIN, number_firsts, &job);
+    dzo_parallel_for(threads, vertices, GRAIN, renumber, &job);
+    status = DZO_OK;
+  }
+  dzo_free(job.counts);
+  dzo_free(job.number);
+  dzo_free(job.first);
+  return status;
+}
+
+/* ---- Edge numbers from a bitmap -------------------------------------------------------------- */
+
+typedef struct listing {
+  const uint64_t *bitmap;
+  uint64_t *counts; /* [ranges of GRAIN words] */
+  uint64_t *edges;
+} listing;
+
+static void count_bits(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const listing *job = argument;
+  uint64_t count = 0;
+  for (uint64_t i = begin; i < end; i++)
+    count += (uint64_t)__builtin_popcountll(job->bitmap[i]);
+  job->counts[begin / GRAIN] = count;
+}
+
+static void list_bits(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const listing *job = argument;
+  uint64_t *out = job->edges + job->counts[begin / GRAIN];
+  for (uint64_t i = begin; i < end; i++)
+    for (uint64_t word = job->bitmap[i]; word != 0; word &= word - 1)
+      *out++ = i * 64 + (uint64_t)__builtin_ctzll(word);
+}
+
+dzo_status msf_list_edges(dzo_context *context, const uint64_t *bitmap, uint64_t words,
+                          uint64_t **edges, uint64_t *count) {
+  uint64_t ranges = (words + GRAIN - 1) / GRAIN;
+  listing job = {.bitmap = bitmap, .counts = dzo_alloc(context, ranges, sizeof(uint64_t))};
+  if (job.counts == NULL)
+    return DZO_E_MEMORY;
+  dzo_parallel_for(context->threads, words, GRAIN, count_bits, &job);
+  *count = accumulate(job.counts, ranges);
+  job.edges = dzo_alloc(context, *count, sizeof *job.edges);
+  if (job.edges != NULL)
+    dzo_parallel_for(context->threads, words, GRAIN, list_bits, &job);
+  dzo_free(job.counts);
+  *edges = job.edges;
+  return job.edges != NULL ? DZO_OK : DZO_E_MEMORY;
+}
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+bool msf_type_is_real(dzo_weight_type type) {
+  return type == DZO_WEIGHT_F32 || type == DZO_WEIGHT_F64;
+}
+
+void msf_sum_init(msf_sum *sum) {
+  *sum = (msf_sum){0};
+  dzo_exact_sum_init(&sum->real);
+}
+
+void msf_sum_merge(msf_sum *sum, const msf_sum *other) {
+  sum->count += other->count;
+  sum->low += other->low;
+  sum->high += other->high + (sum->low < other->low);
+  dzo_exact_sum_merge(&sum->real, &other->real);
+}
+
+dzo_weight_sum msf_sum_weight(const msf_sum *sum, dzo_weight_type type) {
+  dzo_weight_sum out = {.type = type};
+  if (msf_type_is_real(type)) {
+    out.real = dzo_exact_sum_round(&sum->real);
+    return out;
+  }
+  uint64_t high = sum->high, low = sum->low;
+  if (type == DZO_WEIGHT_I64) { /* each pattern is 2^63 above its weight */
+    uint64_t less_low = sum->count << 63, less_high = sum->count >> 1;
+    high -= less_high + (low < less_low);
+    low -= less_low;
+  }
+  out.low = low;
+  out.high = (int64_t)high;
+  return out;
+}
