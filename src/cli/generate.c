@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* dzo generate: synthetic graphs. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+
+typedef struct generate_settings {
+  cli_common common;
+  uint64_t scale;
+  double degree;
+  const char *weights;
+  const char *format;
+  const char *output;
+  uint64_t max_clique;
+  double inter_clique;
+  double keep;
+} generate_settings;
+
+typedef struct generate_job {
+  cli_call *call;
+  const generate_settings *settings;
+  const char *kind;
+  dzo_generator generator;
+  dzo_generate_options options;
+  dzo_format format;
+  dzo_edge_list *list;
+  double generate, verify, write, total; /* seconds */
+} generate_job;
+
+static const char *const kinds[] = {"rmat", "ssca2", "uniform", "grid", NULL};
+static const char *const later[] = {"keys", "knapsack", NULL};
+static const char *const weight_types[] = {"f64", "f32", "u32", "none", NULL};
+
+static dzo_generator generator_of(const char *kind) {
+  static const dzo_generator generators[] = {DZO_GENERATE_RMAT, DZO_GENERATE_SSCA2,
+                                             DZO_GENERATE_UNIFORM, DZO_GENERATE_GRID};
+  size_t i = 0;
+  while (strcmp(kind, kinds[i]) != 0)
+    i++;
+  return generators[i];
+}
+
+static dzo_weight_type weight_type_of(const char *name) {
+  static const dzo_weight_type types[] = {DZO_WEIGHT_F64, DZO_WEIGHT_F32, DZO_WEIGHT_U32,
+                                          DZO_WEIGHT_NONE};
+  size_t i = 0;
+  while (strcmp(name, weight_types[i]) != 0)
+    i++;
+  return types[i];
+}
+
+/* Options that mean nothing for this kind of graph are mistakes. */
+static cli_exit check_usage(const generate_job *job) {
+  static const struct {
+    const char *option;
+    unsigned kinds; /* bit of each generator that takes it */
+  } rows[] = {{"degree", 1U << DZO_GENERATE_RMAT | 1U << DZO_GENERATE_UNIFORM},
+              {"max-clique", 1U << DZO_GENERATE_SSCA2},
+              {"inter-clique", 1U << DZO_GENERATE_SSCA2},
+              {"keep", 1U << DZO_GENERATE_GRID}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (!cli_given(job->call, rows[i].option) || (rows[i].kinds >> job->generator & 1) != 0)
+      continue;
+    cli_error("generate: --%s is not for %s; see dzo generate --help", rows[i].option, job->kind);
+    return CLI_USAGE;
+  }
+  if (strcmp(job->settings->output, "-") != 0)
+    return CLI_DONE;
+  if (!job->call->common->json && !job->call->common->verify)
+    return CLI_DONE;
+  cli_error("generate: --%s needs the graph in a file; give -o FILE",
+            job->call->common->json ? "json" : "verify");
+  return CLI_USAGE;
+}
+
+static void fill_options(generate_job *job) {
+  const generate_settings *s = job->settings;
+  dzo_generate_options_init(&job->options);
+  job->options.scale = (unsigned)s->scale;
+  job->options.degree = s->degree;
+  job->options.weight_type = weight_type_of(s->weights);
+  job->options.seed = s->common.seed;
+  job->options.max_clique = (unsigned)s->max_clique;
+  job->options.inter_clique = s->inter_clique;
+  job->options.keep = s->keep;
+}
+
+static void report_json(const generate_job *job, const dzo_edges *edges) {
+  cli_json json;
+  cli_json_init(&json, stdout, false);
+  cli_json_open_object(&json, NULL);
+  cli_json_open_object(&json, "graph");
+  cli_json_text(&json, "file", job->settings->output);
+  cli_json_text(&json, "format", dzo_format_name(job->format));
+  cli_json_count(&json, "bytes", cli_file_size(job->settings->output));
+  cli_json_count(&json, "vertices", edges->vertices);
+  cli_json_count(&json, "edges", edges->count);
+  cli_json_text(&json, "weights", dzo_weight_type_name(edges->weight_type));
+  cli_json_close_object(&json);
+  cli_json_text(&json, "generator", job->kind);
+  cli_json_count(&json, "scale", job->settings->scale);
+  cli_json_count(&json, "seed", job->options.seed);
+  cli_json_text(&json, "device", cli_device_name(job->call));
+  cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
+  cli_json_open_object(&json, "seconds");
+  cli_json_seconds(&json, "generate", job->generate);
+  cli_json_seconds(&json, "write", job->write);
+  cli_json_seconds(&json, "verify", job->verify);
+  cli_json_seconds(&json, "total", job->total);
+  cli_json_close_object(&json);
+  if (job->call->common->verify)
+    cli_json_flag(&json, "verified", true);
+  else
+    cli_json_null(&json, "verified");
+  cli_json_close_object(&json);
+}
+
+static void report_text(const generate_job *job, const dzo_edges *edges, FILE *out) {
+  char generate[32], write[32], total[32];
+  cli_seconds_text(job->generate, generate);
+  cli_seconds_text(job->write, write);
+  cli_seconds_text(job->total, total);
+  (void)fprintf(out, "graph         %s (%s)\nvertices      %llu\nedges         %llu\n",
+                job->settings->output, dzo_format_name(job->format),
+                (unsigned long long)edges->vertices, (unsigned long long)edges->count);
+  (void)fprintf(out, "weights       %s\n", dzo_weight_type_name(edges->weight_type));
+  (void)fprintf(out, "time          generate %s, write %s, total %s\n", generate, write, total);
+  if (job->call->common->verify)
+    (void)fputs("verified      the file reads back as the same graph\n", out);
+}
+
+static cli_exit write_graph(generate_job *job, const dzo_edges *edges) {
+  cli_call *call = job->call;
+  double begun = cli_now();
+  dzo_status status = dzo_edges_write(call->context, edges, job->format, job->settings->output);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_FAILED);
+  double written = cli_now();
+  job->write = written - begun;
+  if (!call->common->verify)
+    return CLI_DONE;
+  cli_exit result = cli_check_written(call, edges, job->format, job->settings->output, false);
+  job->verify = cli_now() - written;
+  return result;
+}
+
+static cli_exit perform(generate_job *job) {
+  cli_call *call = job->call;
+  double begun = cli_now();
+  dzo_status status =
+      dzo_edge_list_generate(call->context, job->generator, &job->options, &job->list);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_USAGE);
+  job->generate = cli_now() - begun;
+  dzo_edges edges;
+  dzo_edge_list_view(job->list, &edges);
+  cli_exit result = write_graph(job, &edges);
+  if (result != CLI_DONE)
+    return result;
+  job->total = cli_now() - begun;
+  cli_progress_clear(&call->progress);
+  FILE *out = cli_report_stream(job->settings->output);
+  if (call->common->json)
+    report_json(job, &edges);
+  else if (out == stdout || !call->common->quiet)
+    report_text(job, &edges, out);
+  return CLI_DONE;
+}
+
+static cli_exit run(cli_call *call) {
+  generate_job job = {.call = call,
+                      .settings = call->settings,
+                      .kind = call->operands[0],
+                      .generator = generator_of(call->operands[0])};
+  fill_options(&job);
+  cli_exit result = check_usage(&job);
+  if (result == CLI_DONE)
+    result =
+        cli_output_format(call, "format", job.settings->format, job.settings->output, &job.format);
+  if (result == CLI_DONE)
+    result = perform(&job);
+  dzo_edge_list_destroy(job.list);
+  return result;
+}
+
+#define SETTING(member) .offset = offsetof(generate_settings, member)
+
+static const cli_option options[] = {
+    {.name = "scale",
+     .kind = CLI_COUNT,
+     .argument = "S",
+     .initial = "16",
+     .minimum = 1,
+     .maximum = 31,
+     SETTING(scale),
+     .help = "2^S vertices."},
+    {.name = "degree",
+     .kind = CLI_REAL,
+     .argument = "D",
+     .initial = "32",
+     .least = 0,
+     .most = 1e9,
+     SETTING(degree),
+     .help = "rmat, uniform: mean degree, D/2 edges for each vertex."},
+    {.name = "weights",
+     .kind = CLI_CHOICE,
+     .choices = weight_types,
+     .initial = "f64",
+     SETTING(weights),
+     .help = "Type of the weights: doubles or floats from 0 to 1, integers below 2^24, or none."},
+    {.name = "format",
+     .kind = CLI_CHOICE,
+     .choices = cli_formats,
+     .initial = "auto",
+     SETTING(format),
+     .help = "Format to write. auto goes by the suffix of FILE, and is mtx for standard output."},
+    {.name = "output",
+     .letter = 'o',
+     .kind = CLI_FILE,
+     .argument = "FILE",
+     .initial = "-",
+     SETTING(output),
+     .help = "Write the graph to FILE; - is standard output."},
+    {.name = "max-clique",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .initial = "49",
+     .minimum = 1,
+     .maximum = 1 << 20,
+     SETTING(max_clique),
+     .help = "ssca2: cliques have 1 to N vertices."},
+    {.name = "inter-clique",
+     .kind = CLI_REAL,
+     .argument = "P",
+     .initial = "0.1",
+     .least = 0,
+     .most = 1,
+     SETTING(inter_clique),
+     .help = "ssca2: probability of a link between cliques."},
+    {.name = "keep",
+     .kind = CLI_REAL,
+     .argument = "P",
+     .initial = "0.7",
+     .least = 0,
+     .most = 1,
+     SETTING(keep),
+     .help = "grid: probability that an edge of the full grid stays."},
+    {.name = NULL}};
+
+static const char *const examples[] = {
+    "dzo generate rmat --scale 20 -o rmat.mtx",
+    "dzo generate ssca2 --scale 16 --format graphhpc -o ssca2-16",
+    "dzo generate grid --scale 22 --weights u32 --format snap | dzo msf -", NULL};
+
+const cli_command cli_generate_command = {
+    .name = "generate",
+    .summary =
+        "Generate a graph; rmat and ssca2 are those of the GraphHPC-2015 contest, bit for bit",
+    .operands = {{.name = "KIND",
+                  .choices = kinds,
+                  .later = later,
+                  .help = "rmat: a skewed random graph; ssca2: cliques with links between them; "
+                          "uniform: both ends of each edge drawn evenly; grid: a square grid with "
+                          "holes, much like roads."}},
+    .options = options,
+    .settings_size = sizeof(generate_settings),
+    .examples = examples,
+    .run = run};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* dzo msf: from a file to a graph in memory, or to a stream of edges. */
+#include <string.h>
+
+#include "base/context.h"
+#include "cli/msf.h"
+#include "graph/csr.h"
+#include "io/reader.h"
+
+/* Bytes of memory for a byte of the file, rather too many than too few: an edge takes up to 60
+ * bytes while the graph is built (16 in the list, 32 in two rows, and the solver's), and 8 or more
+ * in a text, 16 in most binary files. Packed text is four to six times smaller. */
+enum { TEXT_FACTOR = 7, BINARY_FACTOR = 4, STORED_FACTOR = 2, PACKED_FACTOR = 6 };
+
+typedef struct peek {
+  dzo_format format; /* AUTO: nobody knows */
+  bool text, packed;
+} peek;
+
+/* Look at the head of a file; what is wrong with it will be told by the reader. */
+static peek peek_at(const msf_job *job) {
+  peek seen = {.format = cli_format(job->settings->format), .text = true};
+  dzo_input *input;
+  if (strcmp(job->path, "-") == 0 ||
+      dzo_input_open(job->call->context, job->path, DZO_INPUT_STREAM, &input) != DZO_OK)
+    return seen;
+  const dzo_reader *reader = dzo_reader_of(seen.format);
+  if (reader == NULL && dzo_reader_detect(job->call->context, input, &reader) != DZO_OK)
+    reader = NULL;
+  if (reader != NULL)
+    seen = (peek){.format = reader->format, .text = reader->text};
+  seen.packed = !dzo_input_is_random(input);
+  dzo_input_close(input);
+  return seen;
+}
+
+bool msf_should_stream(msf_job *job) {
+  uint64_t size = cli_file_size(job->path);
+  uint64_t memory = job->call->context->memory;
+  if (size == 0 || size < memory / (TEXT_FACTOR * PACKED_FACTOR))
+    return false;
+  peek seen = peek_at(job);
+  uint64_t factor = seen.format == DZO_FORMAT_DZO ? STORED_FACTOR
+                    : seen.text                   ? TEXT_FACTOR
+                                                  : BINARY_FACTOR;
+  if (seen.packed)
+    factor *= PACKED_FACTOR;
+  if (size <= memory / factor)
+    return false;
+  char needed[32], there[32];
+  cli_bytes_text(size > UINT64_MAX / factor ? UINT64_MAX : size * factor, needed);
+  cli_bytes_text(memory, there);
+  cli_note(job->call, "%s: may take %s in memory and %s is planned for, so it is streamed",
+           job->path, needed, there);
+  return true;
+}
+
+/* A graph that was stored as prepared keeps its preparation. */
+static cli_exit load_stored(msf_job *job, const dzo_read_options *options) {
+  cli_call *call = job->call;
+  double begun = cli_now();
+  dzo_status status = dzo_graph_read(call->context, job->path, options, &job->graph);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_BAD_INPUT);
+  job->times.read = cli_now() - begun;
+  job->format = DZO_FORMAT_DZO;
+  return CLI_DONE;
+}
+
+static cli_exit load_edges(msf_job *job, const dzo_read_options *options) {
+  cli_call *call = job->call;
+  double begun = cli_now();
+  dzo_status status = dzo_edge_list_read(call->context, job->path, options, &job->list);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_BAD_INPUT);
+  double read = cli_now();
+  job->times.read = read - begun;
+  job->format = dzo_edge_list_format(job->list);
+  dzo_edges edges;
+  dzo_edge_list_view(job->list, &edges);
+  status = dzo_graph_from_edges(call->context, &edges, &job->graph);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_BAD_INPUT);
+  job->times.build = cli_now() - read;
+  if (!call->common->verify) {
+    dzo_edge_list_destroy(job->list);
+    job->list = NULL;
+  }
+  return CLI_DONE;
+}
+
+static cli_exit sort_rows(msf_job *job) {
+  double begun = cli_now();
+  dzo_status status = dzo_graph_sort_rows(job->call->context, job->graph, DZO_ROWS_BY_WEIGHT);
+  if (status != DZO_OK)
+    return cli_fail(job->call, status, CLI_FAILED);
+  job->times.sort = cli_now() - begun;
+  return CLI_DONE;
+}
+
+cli_exit msf_load(msf_job *job) {
+  dzo_read_options options;
+  dzo_read_options_init(&options);
+  options.format = cli_format(job->settings->format);
+  cli_exit result = peek_at(job).format == DZO_FORMAT_DZO ? load_stored(job, &options)
+                                                          : load_edges(job, &options);
+  if (result != CLI_DONE)
+    return result;
+  job->weight_type = dzo_graph_weight_type(job->graph);
+  job->vertices = dzo_graph_vertices(job->graph);
+  job->labels = job->graph->labels;
+  job->first_label = job->graph->first_label;
+  return job->settings->sort ? sort_rows(job) : CLI_DONE;
+}
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+/* Hands chunks through, and keeps what the report and the output need. */
+static dzo_status next_chunk(void *user, dzo_context *context, dzo_edges *chunk) {
+  msf_job *job = user;
+  double begun = cli_now();
+  dzo_status status = job->source.next(job->source.user, context, chunk);
+  job->times.read += cli_now() - begun;
+  if (status != DZO_OK)
+    return status;
+  job->weight_type = chunk->weight_type;
+  job->vertices = chunk->vertices;
+  job->labels = chunk->labels;
+  job->first_label = chunk->first_label;
+  return DZO_OK;
+}
+
+cli_exit msf_solve_stream(msf_job *job) {
+  cli_call *call = job->call;
+  job->format = peek_at(job).format;
+  dzo_read_options options;
+  dzo_read_options_init(&options);
+  options.format = cli_format(job->settings->format);
+  double begun = cli_now();
+  dzo_status status = dzo_edge_source_open(call->context, job->path, &options, &job->source);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_BAD_INPUT);
+  job->times.read = cli_now() - begun;
+  job->source_open = true;
+  dzo_msf_options solve;
+  dzo_msf_options_init(&solve);
+  solve.maximum = job->settings->maximum;
+  dzo_edge_source source = {.user = job, .next = next_chunk};
+  status = dzo_msf_stream(call->context, &source, &solve, &job->msf);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_BAD_INPUT);
+  job->times.solve = cli_now() - begun - job->times.read;
+  return CLI_DONE;
+}
