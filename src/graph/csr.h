@@ -41,6 +41,9 @@ struct dzo_graph {
   dzo_row_order row_order;
 };
 
+/* A row_order that no caller may ask for: sorting was cancelled half-way. */
+#define DZO_ROWS_IN_NO_ORDER ((dzo_row_order)2)
+
 DZO_ITEM uint64_t dzo_arc_key(const dzo_graph *g, uint64_t arc) {
   return g->keys32 != NULL ? g->keys32[arc] : g->keys64 != NULL ? g->keys64[arc] : 0;
 }

@@ -99,7 +99,7 @@ static bool is_nan(const dzo_edges *e, uint64_t i) {
 
 static bool number_descends(const dzo_edges *e, uint64_t i) {
   return e->numbers != NULL &&
-         (i > 0 ? e->numbers[i - 1] >= e->numbers[i] : e->numbers[i] == UINT64_MAX);
+         (e->numbers[i] == UINT64_MAX || (i > 0 && e->numbers[i - 1] >= e->numbers[i]));
 }
 
 static void check_range(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -116,9 +116,10 @@ static void check_range(void *argument, uint64_t begin, uint64_t end, int thread
     }
 }
 
-static dzo_status fail_at(dzo_context *context, const dzo_edges *e, uint64_t i) {
+dzo_status dzo_edges_fail(dzo_context *context, const dzo_edges *e, uint64_t i) {
   if (number_descends(e, i))
-    return dzo_fail(context, DZO_E_ARGUMENT, "edge numbers do not ascend at position %llu",
+    return dzo_fail(context, DZO_E_ARGUMENT,
+                    "edge numbers do not ascend below 2^64 - 1 at position %llu",
                     (unsigned long long)i);
   unsigned long long number = (unsigned long long)dzo_edge_number(e, i);
   if (is_nan(e, i))
@@ -133,7 +134,7 @@ dzo_status dzo_edges_check(dzo_context *context, const dzo_edges *edges) {
   check_job job = {context, edges, UINT64_MAX};
   dzo_parallel_for(context->threads, edges->count, GRAIN, check_range, &job);
   if (job.bad != UINT64_MAX)
-    return fail_at(context, edges, job.bad);
+    return dzo_edges_fail(context, edges, job.bad);
   return dzo_is_cancelled(context) ? dzo_fail(context, DZO_E_CANCELLED, "cancelled") : DZO_OK;
 }
 

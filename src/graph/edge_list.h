@@ -33,6 +33,8 @@ DZO_ITEM uint64_t dzo_edge_number(const dzo_edges *edges, uint64_t i) {
 
 /* Are the fields of a caller's view consistent? Looks at no array. DZO_E_ARGUMENT. */
 dzo_status dzo_edges_check_shape(dzo_context *context, const dzo_edges *edges);
+/* Say what is wrong with edge i: endpoints, number or NaN. DZO_E_ARGUMENT. */
+dzo_status dzo_edges_fail(dzo_context *context, const dzo_edges *edges, uint64_t i);
 /* Check all: shape, endpoints, ascending numbers, no NaN. DZO_E_ARGUMENT names the first culprit.
  */
 dzo_status dzo_edges_check(dzo_context *context, const dzo_edges *edges);

@@ -114,7 +114,20 @@ DZO_ITEM size_t dzo_weight_bytes(dzo_weight_type type) {
  * DZO_E_ARGUMENT naming its edge. The dictionary, if any, is dzo_free'd by the caller. */
 dzo_status dzo_weight_map_choose(dzo_context *context, const dzo_edges *edges, dzo_weight_map *out);
 
+/* The place of a pattern in a dictionary that holds it. */
+uint64_t dzo_dictionary_find(const dzo_weight_map *map, uint64_t pattern);
+
 /* The key of a pattern under a map that holds it. */
-uint64_t dzo_pattern_key(const dzo_weight_map *map, uint64_t pattern);
+DZO_ITEM uint64_t dzo_pattern_key(const dzo_weight_map *map, uint64_t pattern) {
+  switch (map->kind) {
+  case DZO_KEY_OFFSET:
+    return pattern - map->base;
+  case DZO_KEY_F32:
+    return dzo_pattern_of_f32((float)dzo_f64_of_pattern(pattern));
+  case DZO_KEY_DICTIONARY:
+    return dzo_dictionary_find(map, pattern);
+  }
+  return 0;
+}
 
 #endif
