@@ -11,23 +11,6 @@ void cli_json_init(cli_json *json, FILE *out, bool compact) {
   *json = (cli_json){.out = out, .compact = compact};
 }
 
-static void print_string(FILE *out, const char *text) {
-  (void)fputc('"', out);
-  for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-    if (*c == '"' || *c == '\\')
-      (void)fprintf(out, "\\%c", *c);
-    else if (*c == '\n')
-      (void)fputs("\\n", out);
-    else if (*c == '\t')
-      (void)fputs("\\t", out);
-    else if (*c < 0x20 || *c == 0x7f)
-      (void)fprintf(out, "\\u%04x", *c);
-    else
-      (void)fputc(*c, out);
-  }
-  (void)fputc('"', out);
-}
-
 /* Length of the UTF-8 sequence at `c`, 0 if it is none (RFC 3629). */
 static int sequence_length(const unsigned char *c) {
   static const struct {
@@ -50,21 +33,33 @@ static int sequence_length(const unsigned char *c) {
   return 0;
 }
 
+static void print_ascii(FILE *out, unsigned char c) {
+  if (c == '"' || c == '\\')
+    (void)fprintf(out, "\\%c", c);
+  else if (c == '\n')
+    (void)fputs("\\n", out);
+  else if (c == '\t')
+    (void)fputs("\\t", out);
+  else if (c < 0x20 || c == 0x7f)
+    (void)fprintf(out, "\\u%04x", c);
+  else
+    (void)fputc(c, out);
+}
+
 /* File names are bytes; JSON is UTF-8. Bytes that are none become U+FFFD. */
 static void print_text(FILE *out, const char *text) {
-  char clean[4096];
-  size_t used = 0;
-  const unsigned char *c = (const unsigned char *)text;
-  while (*c != '\0' && used + 5 < sizeof clean) {
+  (void)fputc('"', out);
+  for (const unsigned char *c = (const unsigned char *)text; *c != '\0';) {
     int length = sequence_length(c);
-    const void *from = length > 0 ? (const void *)c : (const void *)"\xef\xbf\xbd";
-    size_t bytes = length > 0 ? (size_t)length : 3;
-    memcpy(clean + used, from, bytes);
-    used += bytes;
+    if (length == 0)
+      (void)fputs("\\ufffd", out);
+    else if (length == 1)
+      print_ascii(out, *c);
+    else
+      (void)fwrite(c, 1, (size_t)length, out);
     c += length > 0 ? length : 1;
   }
-  clean[used] = '\0';
-  print_string(out, clean);
+  (void)fputc('"', out);
 }
 
 static void new_line(cli_json *json) {
