@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* dzo bench: measurements that check what they measure. */
+#include "cli/bench.h"
+
+#include <string.h>
+
+#include "bench/read_bandwidth.h"
+
+enum { MAX_ROWS = 16 };
+
+typedef struct bench_job {
+  cli_call *call;
+  const bench_settings *settings;
+  bench_machine machine;
+  bench_row rows[MAX_ROWS];
+  size_t count;
+  bool wrong; /* some row was not verified */
+} bench_job;
+
+static const char *const benchmarks[] = {"msf", NULL};
+static const char *const later[] = {"table", "knapsack", NULL};
+static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
+
+static void describe_processor(char text[128]) {
+  dzo_device_info device;
+  int count;
+  const char *reason;
+  dzo_devices(&device, 1, &count, &reason);
+  (void)snprintf(text, 128, "%s", count > 0 ? device.name : "unknown processor");
+}
+
+static cli_exit add_row(void *user, const bench_case *which) {
+  bench_job *job = user;
+  cli_call *call = job->call;
+  bench_row *row = &job->rows[job->count];
+  dzo_status status = bench_measure(call, which, row);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_FAILED);
+  job->count++;
+  job->wrong = job->wrong || !row->verified;
+  cli_progress_clear(&call->progress);
+  if (!call->common->json) {
+    bench_print_row(stdout, &job->machine, row);
+    return cli_flush(call);
+  }
+  return CLI_DONE;
+}
+
+static cli_exit tell(bench_job *job) {
+  cli_progress_clear(&job->call->progress);
+  if (job->call->common->json)
+    bench_print_json(stdout, &job->machine, job->rows, job->count);
+  else if (!job->wrong)
+    bench_print_notes(stdout);
+  if (job->settings->plot != NULL) {
+    cli_exit result =
+        bench_plot(job->call, job->settings->plot, &job->machine, job->rows, job->count);
+    if (result != CLI_DONE)
+      return result;
+  }
+  if (!job->wrong)
+    return CLI_DONE;
+  cli_error("bench: an answer was wrong; please report this");
+  return CLI_FAILED;
+}
+
+static cli_exit run(cli_call *call) {
+  bench_job job = {.call = call, .settings = call->settings};
+  describe_processor(job.machine.processor);
+  job.machine.threads = dzo_context_threads(call->context);
+  dzo_status status = read_bandwidth(call->context, &job.machine.read_bandwidth);
+  if (status != DZO_OK)
+    return cli_fail(call, status, CLI_FAILED);
+  if (!call->common->json)
+    bench_print_header(stdout, &job.machine);
+  cli_exit result = bench_each_case(job.settings, add_row, &job);
+  return result != CLI_DONE ? result : tell(&job);
+}
+
+#define SETTING(member) .offset = offsetof(bench_settings, member)
+
+static const cli_option options[] = {
+    {.name = "quick",
+     .kind = CLI_FLAG,
+     SETTING(quick),
+     .help = "Small graphs: seconds instead of minutes."},
+    {.name = "graph",
+     .kind = CLI_CHOICE,
+     .choices = graphs,
+     .initial = "all",
+     SETTING(graph),
+     .help = "Only graphs of this kind."},
+    {.name = "scale",
+     .kind = CLI_COUNT,
+     .argument = "S",
+     .initial = "0",
+     .minimum = 0,
+     .maximum = 31,
+     SETTING(scale),
+     .help = "Only graphs of 2^S vertices; 0: the scales of the table."},
+    {.name = "repeats",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .initial = "5",
+     .minimum = 1,
+     .maximum = 1000,
+     SETTING(repeats),
+     .help = "Solve each graph N times; medians and minima are shown."},
+    {.name = "no-yardstick",
+     .kind = CLI_FLAG,
+     SETTING(no_yardstick),
+     .help = "Do not run sequential filter-Kruskal beside; rows are verified all the same."},
+    {.name = "plot",
+     .kind = CLI_FILE,
+     .argument = "DIR",
+     SETTING(plot),
+     .help = "Write data and a gnuplot script to the folder DIR and, where gnuplot is installed, "
+             "draw DIR/msf.png."},
+    {.name = NULL}};
+
+static const char *const examples[] = {"dzo bench msf --quick", "dzo bench msf --threads 2 --json",
+                                       "dzo bench msf --graph rmat --scale 24 --plot plots", NULL};
+
+const cli_command cli_bench_command = {
+    .name = "bench",
+    .summary = "Measure dzo on known graphs, and check every answer it measures",
+    .operands = {{.name = "BENCHMARK",
+                  .choices = benchmarks,
+                  .later = later,
+                  .help = "msf: spanning forests beside a sequential filter-Kruskal and the time "
+                          "of one pass over the graph."}},
+    .options = options,
+    .settings_size = sizeof(bench_settings),
+    .examples = examples,
+    .run = run};
