@@ -81,6 +81,8 @@ static dzo_status solve_once(bench_run *run, double *seconds) {
   dzo_context_destroy(run->solving);
   dzo_context_options options;
   dzo_context_options_init(&options);
+  options.device = run->settings->common.device.kind;
+  options.device_index = run->settings->common.device.index;
   options.threads = dzo_context_threads(run->call->context);
   options.progress = stop_with_command;
   options.progress_user = run->call->context;
