@@ -212,19 +212,24 @@ static bool same_sequence(const lower_entry *a, uint64_t a_count, const lower_en
   return true;
 }
 
-/* The position of an entry that has no twin, or UINT64_MAX. */
+/* The least position of an entry that has no twin, or UINT64_MAX. */
 static uint64_t find_alone(lower_entry *found, uint64_t found_count, lower_entry *due,
                            uint64_t due_count) {
   if (same_sequence(found, found_count, due, due_count))
     return UINT64_MAX;
   qsort(found, (size_t)found_count, sizeof *found, compare_entries);
   qsort(due, (size_t)due_count, sizeof *due, compare_entries);
-  for (uint64_t i = 0; i < found_count || i < due_count; i++) {
-    int order = i == found_count ? 1 : i == due_count ? -1 : order_entries(&found[i], &due[i]);
-    if (order != 0)
-      return order < 0 ? found[i].position : due[i].position;
+  uint64_t alone = UINT64_MAX;
+  for (uint64_t i = 0, j = 0; i < found_count || j < due_count;) {
+    int order = i == found_count ? 1 : j == due_count ? -1 : order_entries(&found[i], &due[j]);
+    if (order < 0 && found[i].position < alone)
+      alone = found[i].position;
+    if (order > 0 && due[j].position < alone)
+      alone = due[j].position;
+    i += order <= 0;
+    j += order >= 0;
   }
-  return UINT64_MAX;
+  return alone;
 }
 
 static bool twin_reserve(twin_job *job, struct twin_scratch *scratch, uint64_t count) {
