@@ -11,9 +11,7 @@ const cli_command *const cli_commands[] = {&cli_info_command,
                                            &cli_generate_command,
                                            &cli_convert_command,
                                            &cli_verify_command,
-#ifdef DZO_CLI_BENCH
                                            &cli_bench_command,
-#endif
                                            NULL};
 
 enum { SETTINGS_SIZE = 1024, SIGNAL_EXIT = 128, SIGPIPE_EXIT = 141 };
@@ -67,6 +65,10 @@ static int show_generated(int argc, char **argv) {
 }
 
 static int run_command(cli_call *call, int argc, char **argv) {
+  if (call->command->settings_size > SETTINGS_SIZE) {
+    cli_error("%s: its settings do not fit", call->command->name);
+    return CLI_FAILED;
+  }
   cli_exit result = cli_parse(call, argc, argv);
   if (result != CLI_DONE)
     return (int)result;
