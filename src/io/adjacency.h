@@ -44,6 +44,8 @@ typedef struct dzo_adjacency {
  */
 typedef const char *(*dzo_layout_fn)(const unsigned char *head, size_t head_size, uint64_t size,
                                      dzo_adjacency *out);
+const char *dzo_graphhpc_layout(const unsigned char *head, size_t head_size, uint64_t size,
+                                dzo_adjacency *out);
 extern const char dzo_layout_size_differs[]; /* what is wrong: fails with the header's numbers */
 
 /* Does an array of `count` items of `bytes` bytes from position `at` on end at or before `size`?

@@ -221,7 +221,7 @@ static void put_edge(const dzo_adjacency_file *file, const dzo_adjacency_part *p
   if (file->type == DZO_WEIGHT_U32)
     ((uint32_t *)to->weights)[at] = (uint32_t)bits;
   else if (file->type != DZO_WEIGHT_NONE)
-    ((uint64_t *)to->weights)[at] = bits;
+    memcpy((char *)to->weights + 8 * at, &bits, sizeof bits);
 }
 
 void dzo_adjacency_emit(const dzo_adjacency_file *file, const dzo_adjacency_part *part,

@@ -7,8 +7,8 @@
 
 enum { HEADER = 14, DIRECTED = 12, ALIGN = 13 };
 
-static const char *layout(const unsigned char *head, size_t head_size, uint64_t size,
-                          dzo_adjacency *out) {
+const char *dzo_graphhpc_layout(const unsigned char *head, size_t head_size, uint64_t size,
+                                dzo_adjacency *out) {
   if (head_size < HEADER)
     return "it takes 14 bytes";
   uint64_t at = HEADER;
@@ -34,14 +34,16 @@ static const char *layout(const unsigned char *head, size_t head_size, uint64_t 
   return fits && (at == size || size == UINT64_MAX) ? NULL : dzo_layout_size_differs;
 }
 
-static bool detect(const dzo_sample *sample) { return dzo_adjacency_detect(sample, layout); }
+static bool detect(const dzo_sample *sample) {
+  return dzo_adjacency_detect(sample, dzo_graphhpc_layout);
+}
 
 static dzo_status read_graphhpc(dzo_context *context, dzo_input *input, dzo_edge_list **out) {
-  return dzo_adjacency_read(context, input, layout, out);
+  return dzo_adjacency_read(context, input, dzo_graphhpc_layout, out);
 }
 
 static dzo_status stream_graphhpc(dzo_context *context, dzo_input *input, dzo_edge_source *out) {
-  return dzo_adjacency_stream(context, input, layout, out);
+  return dzo_adjacency_stream(context, input, dzo_graphhpc_layout, out);
 }
 
 const dzo_reader dzo_reader_graphhpc = {.format = DZO_FORMAT_GRAPHHPC,
