@@ -25,10 +25,10 @@ typedef struct solver {
   edge *forest;
   uint64_t count, limit; /* edges in the forest now, and when it is complete for sure */
   uint64_t draws;
+  bool prefetch;
 } solver;
 
-/* ---- Union-find: by index, with path halving --------------------------------------------------
- */
+/* ---- Union-find: by index, with path halving ---- */
 
 static inline uint32_t find(uint32_t *parent, uint32_t x) {
   uint32_t up = parent[x];
@@ -54,8 +54,7 @@ static void kruskal(solver *s, const edge *sorted, uint64_t size) {
   }
 }
 
-/* ---- Sorting: least significant digit first ---------------------------------------------------
- */
+/* ---- Sorting: least significant digit first ---- */
 
 static void sort_digit(const edge *from, edge *to, uint64_t size, unsigned shift) {
   uint32_t place[DIGITS] = {0};
@@ -101,8 +100,7 @@ static void sort(solver *s, edge *edges, uint64_t size) {
     memcpy(edges, from, size * sizeof *edges);
 }
 
-/* ---- Filter-Kruskal ---------------------------------------------------------------------------
- */
+/* ---- Filter-Kruskal ---- */
 
 static int by_weight(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -137,7 +135,7 @@ static uint64_t partition(edge *edges, uint64_t size, uint32_t pivot) {
 static uint64_t filter(solver *s, edge *edges, uint64_t size) {
   uint64_t kept = 0;
   for (uint64_t i = 0; i < size; i++) {
-    if (i + AHEAD < size) {
+    if (s->prefetch && i + AHEAD < size) {
       DZO_PREFETCH(&s->parent[edges[i + AHEAD].u]);
       DZO_PREFETCH(&s->parent[edges[i + AHEAD].v]);
     }
@@ -189,11 +187,12 @@ static dzo_status run(dzo_context *context, const filter_kruskal_graph *g, solve
   return solve(context, s, edges, take_edges(g, edges));
 }
 
-dzo_status filter_kruskal(dzo_context *context, const filter_kruskal_graph *graph,
+dzo_status filter_kruskal(dzo_context *context, const filter_kruskal_graph *graph, bool prefetch,
                           filter_kruskal_edge **forest, uint64_t *count) {
   *forest = NULL;
   *count = 0;
   solver s = {
+      .prefetch = prefetch,
       .parent = dzo_alloc(context, graph->vertices, sizeof *s.parent),
       .scratch = dzo_alloc(context, BASE, sizeof *s.scratch),
       .forest = dzo_alloc(context, graph->vertices, sizeof *s.forest),

@@ -6,6 +6,8 @@
 #ifndef DZO_BENCH_FILTER_KRUSKAL_H
 #define DZO_BENCH_FILTER_KRUSKAL_H
 
+#include <stdbool.h>
+
 #include "dzo/graph.h"
 
 /* Symmetric rows with 32-bit weights. */
@@ -20,8 +22,9 @@ typedef struct filter_kruskal_edge {
   uint32_t weight, u, v;
 } filter_kruskal_edge;
 
-/* The forest's edges, dzo_alloc'ed, and how many. */
-dzo_status filter_kruskal(dzo_context *context, const filter_kruskal_graph *graph,
+/* The forest's edges, dzo_alloc'ed, and how many. `prefetch` goes beyond the textbook: the filter
+ * then asks for the vertices of coming edges early. */
+dzo_status filter_kruskal(dzo_context *context, const filter_kruskal_graph *graph, bool prefetch,
                           filter_kruskal_edge **forest, uint64_t *count);
 
 #endif

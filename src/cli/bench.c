@@ -20,6 +20,7 @@ typedef struct bench_job {
 
 static const char *const benchmarks[] = {"msf", NULL};
 static const char *const later[] = {"table", "knapsack", NULL};
+static const char *const yardsticks[] = {"textbook", "prefetch", "none", NULL};
 static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
 
 static void describe_processor(char text[128]) {
@@ -69,6 +70,7 @@ static cli_exit run(cli_call *call) {
   bench_job job = {.call = call, .settings = call->settings};
   describe_processor(job.machine.processor);
   job.machine.threads = dzo_context_threads(call->context);
+  job.machine.yardstick = job.settings->yardstick;
   dzo_status status = read_bandwidth(call->context, &job.machine.read_bandwidth);
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_FAILED);
@@ -107,10 +109,14 @@ static const cli_option options[] = {
      .maximum = 1000,
      SETTING(repeats),
      .help = "Solve each graph N times; medians and minima are shown."},
-    {.name = "no-yardstick",
-     .kind = CLI_FLAG,
-     SETTING(no_yardstick),
-     .help = "Do not run sequential filter-Kruskal beside; rows are verified all the same."},
+    {.name = "yardstick",
+     .kind = CLI_CHOICE,
+     .choices = yardsticks,
+     .initial = "textbook",
+     SETTING(yardstick),
+     .help =
+         "Sequential filter-Kruskal to run beside: textbook, the same with software prefetching, "
+         "or none; rows are verified all the same."},
     {.name = "plot",
      .kind = CLI_FILE,
      .argument = "DIR",

@@ -12,8 +12,8 @@ typedef struct bench_settings {
   const char *graph; /* "all" or one kind */
   uint64_t scale;    /* 0: those of the cases */
   uint64_t repeats;
-  bool no_yardstick;
-  const char *plot; /* a folder, or NULL */
+  const char *yardstick; /* "textbook", "prefetch" or "none" */
+  const char *plot;      /* a folder, or NULL */
 } bench_settings;
 
 /* One graph to solve. */
@@ -44,6 +44,7 @@ typedef struct bench_row {
 } bench_row;
 
 typedef struct bench_machine {
+  const char *yardstick;
   char processor[128];
   int threads;
   double read_bandwidth; /* bytes a second */

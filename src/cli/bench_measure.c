@@ -18,6 +18,7 @@ typedef struct bench_run {
   bench_row *row;
   dzo_edge_list *list;
   dzo_graph *graph;
+  bool compare;         /* with the yardstick */
   dzo_context *solving; /* counts the memory of one solve */
   dzo_msf *msf;         /* the last answer */
   double ours[MAX_REPEATS], theirs[MAX_REPEATS];
@@ -103,9 +104,10 @@ static dzo_status measure_yardstick(bench_run *run, double *seconds) {
   const filter_kruskal_graph rows = {g->vertices, g->offsets, g->neighbours, g->keys32};
   if (rows.weights == NULL || g->map.kind != DZO_KEY_OFFSET)
     return dzo_fail(run->call->context, DZO_E_INTERNAL, "the yardstick needs 32-bit integers");
+  const bool prefetch = strcmp(run->settings->yardstick, "prefetch") == 0;
   filter_kruskal_edge *forest;
   double begun = cli_now();
-  DZO_TRY(filter_kruskal(run->call->context, &rows, &forest, &run->yardstick_edges));
+  DZO_TRY(filter_kruskal(run->call->context, &rows, prefetch, &forest, &run->yardstick_edges));
   *seconds = cli_now() - begun;
   run->yardstick_weight = run->yardstick_edges * g->map.base;
   for (uint64_t i = 0; i < run->yardstick_edges; i++)
@@ -117,12 +119,12 @@ static dzo_status measure_yardstick(bench_run *run, double *seconds) {
 static dzo_status take_turns(bench_run *run) {
   uint64_t repeats = run->settings->repeats;
   for (uint64_t i = 0; i < repeats; i++) {
-    if (!run->settings->no_yardstick)
+    if (run->compare)
       DZO_TRY(measure_yardstick(run, &run->theirs[i]));
     DZO_TRY(solve_once(run, &run->ours[i]));
   }
   summarize(run->ours, repeats, &run->row->median, &run->row->least);
-  if (!run->settings->no_yardstick)
+  if (run->compare)
     summarize(run->theirs, repeats, &run->row->yardstick_median, &run->row->yardstick_least);
   return DZO_OK;
 }
@@ -135,9 +137,8 @@ static dzo_status check_answer(bench_run *run) {
   row->components = dzo_msf_components(run->msf);
   row->weight = dzo_msf_weight(run->msf);
   (void)snprintf(row->plan, sizeof row->plan, "%s", dzo_msf_plan(run->msf));
-  if (!run->settings->no_yardstick &&
-      (row->forest_edges != run->yardstick_edges || row->weight.high != 0 ||
-       row->weight.low != run->yardstick_weight)) {
+  if (run->compare && (row->forest_edges != run->yardstick_edges || row->weight.high != 0 ||
+                       row->weight.low != run->yardstick_weight)) {
     (void)snprintf(row->reason, sizeof row->reason,
                    "%llu edges of weight %llu, but the yardstick found %llu of weight %llu",
                    (unsigned long long)row->forest_edges, (unsigned long long)row->weight.low,
@@ -170,6 +171,7 @@ static dzo_status measure(bench_run *run) {
 dzo_status bench_measure(cli_call *call, const bench_case *which, bench_row *row) {
   *row = (bench_row){.of = *which};
   bench_run run = {.call = call, .settings = call->settings, .row = row};
+  run.compare = strcmp(run.settings->yardstick, "none") != 0;
   dzo_status status = measure(&run);
   dzo_msf_destroy(run.msf);
   dzo_context_destroy(run.solving);

@@ -31,12 +31,12 @@ void bench_name(const bench_case *which, char text[64]) {
   (void)snprintf(text, 64, "%s.%u%s", which->kind, which->scale, which->sorted ? " sorted" : "");
 }
 
-/* ---- Table ------------------------------------------------------------------------------------
- */
+/* ---- Table ---- */
 
 void bench_print_header(FILE *out, const bench_machine *machine) {
-  (void)fprintf(out, "%s, %d thread%s, reads %.1f GB/s\n\n", machine->processor, machine->threads,
-                machine->threads == 1 ? "" : "s", machine->read_bandwidth / 1e9);
+  (void)fprintf(out, "%s, %d thread%s, reads %.1f GB/s; yardstick: %s\n\n", machine->processor,
+                machine->threads, machine->threads == 1 ? "" : "s", machine->read_bandwidth / 1e9,
+                machine->yardstick);
   (void)fprintf(out, "%-15s %10s %11s %9s %9s %10s %6s %8s %7s %8s %7s\n", "graph", "vertices",
                 "edges", "ms", "(min)", "yardstick", "ratio", "floor ms", "x floor", "MTEPS",
                 "memory");
@@ -124,6 +124,7 @@ void bench_print_json(FILE *out, const bench_machine *machine, const bench_row *
   cli_json_text(&json, "processor", machine->processor);
   cli_json_integer(&json, "threads", machine->threads);
   cli_json_real(&json, "read_bandwidth", machine->read_bandwidth);
+  cli_json_text(&json, "yardstick", machine->yardstick);
   cli_json_open_array(&json, "results");
   for (size_t i = 0; i < count; i++)
     json_row(&json, machine, &rows[i]);
@@ -131,8 +132,7 @@ void bench_print_json(FILE *out, const bench_machine *machine, const bench_row *
   cli_json_close_object(&json);
 }
 
-/* ---- Plot -------------------------------------------------------------------------------------
- */
+/* ---- Plot ---- */
 
 static FILE *open_in(const char *folder, const char *name, char path[PATH_SIZE]) {
   int size = snprintf(path, PATH_SIZE, "%s/%s", folder, name);
@@ -186,12 +186,13 @@ static cli_exit write_script(const char *folder, const bench_machine *machine,
     return CLI_FAILED;
   (void)fputs("set terminal pngcairo size 1100,600\nset output ", file);
   put_quoted(file, folder, "msf.png");
-  (void)fprintf(file,
-                "\nset title \"Minimum spanning forest, %d thread%s\" noenhanced\n"
-                "set ylabel \"million undirected edges a second\"\nset logscale y\n"
-                "set style data histogram\nset style fill solid 0.8\nset grid ytics\n"
-                "set xtics rotate by -30 noenhanced\nset key top left\nplot ",
-                machine->threads, machine->threads == 1 ? "" : "s");
+  (void)fprintf(
+      file,
+      "\nset title \"Minimum spanning forest, %d thread%s\" noenhanced\n"
+      "set ylabel \"million undirected edges a second\"\nset logscale y\nset yrange [1:*]\n"
+      "set style data histogram\nset style fill solid 0.8\nset grid ytics\n"
+      "set xtics rotate by -30 noenhanced\nset key top left\nplot ",
+      machine->threads, machine->threads == 1 ? "" : "s");
   put_quoted(file, folder, "msf.dat");
   (void)fputs(" using 2:xtic(1) title \"dzo\", '' using 3 title \"sequential filter-Kruskal\", "
               "'' using 4 title \"one pass over the graph\"\n",

@@ -24,8 +24,7 @@ void dzo_generate_options_init(dzo_generate_options *options) {
   };
 }
 
-/* ---- What the generators share ----------------------------------------------------------------
- */
+/* ---- What the generators share ---- */
 
 typedef struct slice {
   dzo_range_fn fn;
@@ -97,8 +96,7 @@ dzo_status dzo_generate_weights(dzo_context *context, dzo_edge_list *list, uint6
   return dzo_generate_items(context, list->count, GRAIN, weights_range, &job);
 }
 
-/* ---- Uniform ----------------------------------------------------------------------------------
- */
+/* ---- Uniform ---- */
 
 typedef struct uniform_job {
   dzo_edge_list *list;
@@ -127,8 +125,7 @@ dzo_status dzo_generate_uniform(dzo_context *context, const dzo_generate_options
   return dzo_generate_items(context, count, GRAIN, uniform_range, &job);
 }
 
-/* ---- Grid -------------------------------------------------------------------------------------
- */
+/* ---- Grid ---- */
 
 /* 2^(scale / 2) rows, numbered row by row. Vertex x may have an edge to the right, edge 2x of the
  * whole grid, and one downwards, edge 2x + 1. Edge e is kept if the top 53 bits of word 2e are
@@ -203,8 +200,7 @@ dzo_status dzo_generate_grid(dzo_context *context, const dzo_generate_options *o
   return status;
 }
 
-/* ---- Entry ------------------------------------------------------------------------------------
- */
+/* ---- Entry ---- */
 
 static dzo_status check_contest(dzo_context *context, const dzo_generate_options *o) {
   if (o->seed > UINT32_MAX)

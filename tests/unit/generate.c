@@ -42,8 +42,7 @@ static dzo_generate_options of_scale(unsigned scale) {
   return options;
 }
 
-/* ---- Random numbers ---------------------------------------------------------------------------
- */
+/* ---- Random numbers ---- */
 
 static void lcg_is_drand48(void **unused) {
   (void)unused;
@@ -80,8 +79,7 @@ static void words_are_splitmix64(void **unused) {
     assert_true(dzo_random_word(1234567, k) == expected[k]);
 }
 
-/* ---- The contest's graphs ---------------------------------------------------------------------
- */
+/* ---- The contest's graphs ---- */
 
 /* A contest file in memory. */
 typedef struct sample {
@@ -187,8 +185,7 @@ static void ssca2_is_the_contest_sample(void **unused) {
   assert_generates(DZO_GENERATE_SSCA2, &options, "ssca2-5", false);
 }
 
-/* ---- Known total weights ----------------------------------------------------------------------
- */
+/* ---- Known total weights ---- */
 
 typedef struct weighted {
   uint32_t weight, u, v;
@@ -246,8 +243,7 @@ static void forests_have_the_known_weight(void **unused) {
   dzo_context_destroy(context);
 }
 
-/* ---- All generators ---------------------------------------------------------------------------
- */
+/* ---- All generators ---- */
 
 static bool same_edges(const dzo_edges *a, const dzo_edges *b) {
   return a->vertices == b->vertices && a->count == b->count &&
@@ -391,8 +387,7 @@ static void uniform_is_uniform(void **unused) {
   dzo_context_destroy(context);
 }
 
-/* ---- Failures ---------------------------------------------------------------------------------
- */
+/* ---- Failures ---- */
 
 static void refuse(dzo_context *context, dzo_generator generator,
                    const dzo_generate_options *options, const char *word) {
