@@ -51,9 +51,19 @@ extern const size_t dzo_reader_count;
 const dzo_reader *dzo_reader_of(dzo_format format);
 /* Find the format by content. DZO_E_FORMAT says that no format fits and shows the first bytes. */
 dzo_status dzo_reader_detect(dzo_context *context, const dzo_input *input, const dzo_reader **out);
+/* The reader of `format`, or for AUTO the one that fits. */
+dzo_status dzo_reader_choose(dzo_context *context, const dzo_input *input, dzo_format format,
+                             const dzo_reader **out);
+/* Check the arguments of the public functions that read. */
+dzo_status dzo_read_check(dzo_context *context, const char *path, const dzo_read_options *options,
+                          const void *out, dzo_format *format);
 /* dzo_edge_list_read of an open whole input; format AUTO: found by content. */
 dzo_status dzo_edge_list_read_input(dzo_context *context, dzo_input *input, dzo_format format,
                                     dzo_edge_list **out);
+
+/* dzo_edge_source_open of an open stream, which the source owns on success. */
+dzo_status dzo_edge_source_open_input(dzo_context *context, dzo_input *input, dzo_format format,
+                                      dzo_edge_source *out);
 
 /* Edge chunk sizes for streams: edges that fit into a sixteenth of the memory planned for, between
  * 2^16 and 2^20. `edge_bytes` is what one edge takes in the reader's buffers. */

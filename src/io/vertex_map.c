@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Names numbered by first appearance. Known names are looked up in parallel; new ones, soon rare,
+ * are entered one after another in the order of the edges, so that the numbers do not depend on
+ * the threads. A slot holds a number of 4 bytes only; the name is at labels[number]. */
+#include <string.h>
+
+#include "base/item.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "io/vertex_ids.h"
+
+enum { GRAIN = 1 << 13, FIRST_CAPACITY = 1 << 12 };
+
+static const uint32_t EMPTY = UINT32_MAX;
+
+struct dzo_vertex_ids {
+  uint64_t count;
+  uint64_t *labels; /* [room] */
+  uint64_t room;
+  uint32_t *slots; /* [capacity], EMPTY or a number; at most 3/4 full */
+  uint64_t capacity;
+};
+
+/* As in vertex_ids.c: the finalizer of MurmurHash3 (Appleby). */
+DZO_ITEM uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+  x = (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+  return x ^ (x >> 33);
+}
+
+/* The slot of a name, or the empty one where it would go. */
+DZO_ITEM uint64_t slot_of(const dzo_vertex_ids *ids, uint64_t name) {
+  uint64_t mask = ids->capacity - 1, slot = mix(name) & mask;
+  while (ids->slots[slot] != EMPTY && ids->labels[ids->slots[slot]] != name)
+    slot = (slot + 1) & mask;
+  return slot;
+}
+
+static dzo_status resize_table(dzo_context *context, dzo_vertex_ids *ids, uint64_t capacity) {
+  uint32_t *slots = dzo_alloc(context, capacity, sizeof *slots);
+  if (slots == NULL)
+    return DZO_E_MEMORY;
+  memset(slots, 0xff, capacity * sizeof *slots);
+  dzo_free(ids->slots);
+  ids->slots = slots;
+  ids->capacity = capacity;
+  for (uint64_t i = 0; i < ids->count; i++) {
+    uint64_t slot = mix(ids->labels[i]) & (capacity - 1);
+    while (slots[slot] != EMPTY)
+      slot = (slot + 1) & (capacity - 1);
+    slots[slot] = (uint32_t)i;
+  }
+  return DZO_OK;
+}
+
+dzo_status dzo_vertex_ids_create(dzo_context *context, dzo_vertex_ids **out) {
+  *out = NULL;
+  dzo_vertex_ids *ids = dzo_calloc(context, 1, sizeof *ids);
+  if (ids == NULL)
+    return DZO_E_MEMORY;
+  dzo_status status = resize_table(context, ids, FIRST_CAPACITY);
+  if (status != DZO_OK) {
+    dzo_free(ids);
+    return status;
+  }
+  *out = ids;
+  return DZO_OK;
+}
+
+void dzo_vertex_ids_destroy(dzo_vertex_ids *ids) {
+  if (ids == NULL)
+    return;
+  dzo_free(ids->labels);
+  dzo_free(ids->slots);
+  dzo_free(ids);
+}
+
+static dzo_status enter(dzo_context *context, dzo_vertex_ids *ids, uint64_t name, uint32_t *out) {
+  uint64_t slot = slot_of(ids, name);
+  if (ids->slots[slot] != EMPTY) {
+    *out = ids->slots[slot];
+    return DZO_OK;
+  }
+  if (ids->count == UINT32_MAX)
+    return dzo_fail(context, DZO_E_UNSUPPORTED, "more than 2^32 - 1 different vertices");
+  if (ids->count == ids->room) {
+    uint64_t room = ids->room + ids->room / 2 + 1024;
+    uint64_t *labels = dzo_realloc(context, ids->labels, room, sizeof *labels);
+    if (labels == NULL)
+      return DZO_E_MEMORY;
+    ids->labels = labels;
+    ids->room = room;
+  }
+  *out = (uint32_t)ids->count;
+  ids->labels[ids->count++] = name;
+  ids->slots[slot] = *out;
+  if (ids->count > ids->capacity / 4 * 3)
+    return resize_table(context, ids, 2 * ids->capacity);
+  return DZO_OK;
+}
+
+typedef struct lookup {
+  const dzo_vertex_ids *ids;
+  uint64_t *const *names;
+  uint32_t *end[2];
+} lookup;
+
+static void look_up(void *argument, uint64_t begin, uint64_t end, int thread) {
+  lookup *l = argument;
+  (void)thread;
+  for (int side = 0; side < 2; side++)
+    for (uint64_t i = begin; i < end; i++)
+      l->end[side][i] = l->ids->slots[slot_of(l->ids, l->names[side][i])];
+}
+
+dzo_status dzo_vertex_ids_add(dzo_context *context, dzo_vertex_ids *ids, uint64_t *const names[2],
+                              uint64_t count, uint32_t *u, uint32_t *v) {
+  lookup job = {ids, names, {u, v}};
+  dzo_parallel_for(context->threads, count, GRAIN, look_up, &job);
+  for (uint64_t i = 0; i < count; i++)
+    for (int side = 0; side < 2; side++)
+      if (job.end[side][i] == EMPTY)
+        DZO_TRY(enter(context, ids, names[side][i], &job.end[side][i]));
+  return DZO_OK;
+}
+
+uint64_t dzo_vertex_ids_count(const dzo_vertex_ids *ids) { return ids->count; }
+
+const uint64_t *dzo_vertex_ids_labels(const dzo_vertex_ids *ids) { return ids->labels; }
