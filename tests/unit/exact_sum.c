@@ -222,6 +222,26 @@ static void order_and_merging_do_not_matter(void **unused) {
   dzo_exact_sum_add(&parts[1], infinite);
   dzo_exact_sum_merge(&parts[0], &parts[1]);
   assert_true(dzo_exact_sum_round(&parts[0]) == infinite);
+  dzo_exact_sum_add(&parts[2], (double)NAN);
+  dzo_exact_sum_merge(&parts[0], &parts[2]);
+  assert_true(isnan(dzo_exact_sum_round(&parts[0])) != 0);
+}
+
+/* Sums whose limbs are as full as they get. */
+static void full_sums_merge(void **unused) {
+  (void)unused;
+  double term = ldexp((double)((UINT64_C(1) << 53) - 1), 31 - 53);
+  dzo_exact_sum total, part;
+  dzo_exact_sum_init(&total);
+  for (int k = 0; k < 5; k++) {
+    dzo_exact_sum_init(&part);
+    for (int i = 0; i < 1023; i++)
+      dzo_exact_sum_add(&part, term);
+    dzo_exact_sum_merge(&total, &part);
+    for (int i = 0; i < 1023; i++)
+      dzo_exact_sum_add(&total, term);
+  }
+  assert_true(dzo_exact_sum_round(&total) == 10230 * term);
 }
 
 int main(void) {
@@ -231,6 +251,7 @@ int main(void) {
       cmocka_unit_test(infinities_and_nan_add_as_ieee),
       cmocka_unit_test(long_sums_do_not_overflow),
       cmocka_unit_test(order_and_merging_do_not_matter),
+      cmocka_unit_test(full_sums_merge),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
