@@ -15,6 +15,7 @@ static const dzo_writer *const writers[] = {
 };
 
 static dzo_status find_writer(dzo_context *context, dzo_format format, const dzo_writer **out) {
+  *out = NULL;
   for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
     if (writers[i]->format == format) {
       *out = writers[i];
