@@ -207,8 +207,8 @@ static void encode_blocks(void *argument, uint64_t begin, uint64_t end, int thre
     memset(low, 0, DZO_BLOCK_ARCS);
     memset(high, 0, DZO_BLOCK_PLANE);
     for (unsigned j = 0; j < count; j++) {
-      uint32_t code = values[j] - base; /* wraps to something large below the base */
-      if (code >= WINDOW) {
+      uint32_t code = values[j] - base;
+      if (values[j] < base || code >= WINDOW) {
         code = ESCAPE;
         c->exceptions[next++] = values[j];
       }
