@@ -62,14 +62,17 @@ DZO_API uint64_t dzo_msf_components(const dzo_msf *msf);
 DZO_API const uint32_t *dzo_msf_component_of(const dzo_msf *msf);
 /* The exact weight of the forest. */
 DZO_API dzo_weight_sum dzo_msf_weight(const dzo_msf *msf);
-/* [components] the exact weight of each tree. */
-DZO_API const dzo_weight_sum *dzo_msf_tree_weights(const dzo_msf *msf);
 /* Endpoints (u < v as vertices of the graph) and weight of the i-th forest edge; arrays of
  * dzo_msf_count entries, filled in the order of dzo_msf_edges. `graph` is the one that was solved,
  * NULL for a stream (u, v are then its vertices). Any of the outputs may be NULL. */
 DZO_API dzo_status dzo_msf_endpoints_into(dzo_context *context, const dzo_msf *msf,
                                           const dzo_graph *graph, uint32_t *u, uint32_t *v,
                                           dzo_weight *weight);
+
+/* The exact weight of each tree, in the order of the components: an array of dzo_msf_components
+ * entries. `graph` as above. */
+DZO_API dzo_status dzo_msf_tree_weights_into(dzo_context *context, const dzo_msf *msf,
+                                             const dzo_graph *graph, dzo_weight_sum *out);
 
 /* The plan that was used and what it cost, for benchmarks: a short text, never NULL. */
 DZO_API const char *dzo_msf_plan(const dzo_msf *msf);

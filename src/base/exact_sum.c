@@ -67,15 +67,13 @@ void dzo_exact_sum_add(dzo_exact_sum *sum, double x) {
 }
 
 void dzo_exact_sum_merge(dzo_exact_sum *sum, const dzo_exact_sum *other) {
-  dzo_exact_sum addend = *other;
-  propagate(&addend);
   propagate(sum);
   for (int i = 0; i < DZO_EXACT_CHUNKS; i++)
-    sum->chunks[i] += addend.chunks[i];
+    sum->chunks[i] += other->chunks[i];
   propagate(sum);
-  sum->positive_infinities += addend.positive_infinities;
-  sum->negative_infinities += addend.negative_infinities;
-  sum->nans += addend.nans;
+  sum->positive_infinities += other->positive_infinities;
+  sum->negative_infinities += other->negative_infinities;
+  sum->nans += other->nans;
 }
 
 /* Bits `low` .. `low` + 52 of a magnitude whose limbs hold 32 bits each. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* The steps of the CPU solver that do not look at keys. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "msf/cpu.h"
@@ -151,12 +153,14 @@ dzo_status msf_finish(msf_solver *s, msf_phase_fn phase) {
   }
 }
 
-/* ---- Taking edges ---------------------------------------------------------------------------- */
+/* ---- Notes ----------------------------------------------------------------------------------- */
 
-void msf_take(msf_solver *s, int thread, uint64_t number, uint64_t key) {
-  dzo_fetch_or_u64(&s->taken[number / 64], UINT64_C(1) << number % 64);
-  const dzo_weight_map *map = &s->graph->map;
-  msf_sum_add(&s->sums[thread], map->type, dzo_key_pattern(map, key & s->key_mask));
+void msf_note(msf_solver *s, const char *step) {
+  double now = dzo_clock();
+  size_t used = strlen(s->plan);
+  (void)snprintf(s->plan + used, sizeof s->plan - used, "%s%s %.1f", used > 0 ? ", " : "", step,
+                 1e3 * (now - s->clock));
+  s->clock = now;
 }
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
@@ -173,15 +177,21 @@ static dzo_status check_degrees(const msf_solver *s) {
   return DZO_OK;
 }
 
+void msf_free_picks(msf_solver *s) {
+  dzo_free(s->hook);
+  dzo_free(s->pick);
+  s->hook = NULL;
+  s->pick = NULL;
+}
+
 static bool solver_alloc(msf_solver *s) {
   dzo_context *context = s->context;
   s->hook = dzo_alloc(context, s->n, sizeof *s->hook);
   s->pick = dzo_alloc(context, s->n, sizeof *s->pick);
   s->label = dzo_alloc(context, s->n, sizeof *s->label);
-  s->taken = dzo_calloc(context, s->graph->number_bound / 64 + 1, sizeof *s->taken);
   s->sums = dzo_alloc(context, (uint64_t)s->threads, sizeof *s->sums);
-  if (s->hook == NULL || s->pick == NULL || s->label == NULL || s->taken == NULL ||
-      s->sums == NULL)
+  if (s->hook == NULL || s->pick == NULL || s->label == NULL || s->sums == NULL ||
+      msf_taken_init(context, &s->taken, s->graph->number_bound, s->graph->edges, s->n) != DZO_OK)
     return false;
   for (int t = 0; t < s->threads; t++)
     msf_sum_init(&s->sums[t]);
@@ -193,8 +203,7 @@ static dzo_status solver_result(msf_solver *s, dzo_msf *out) {
     msf_sum_merge(&s->sums[0], &s->sums[t]);
   out->weight = msf_sum_weight(&s->sums[0], s->graph->map.type);
   DZO_TRY(msf_number_components(s->context, s->label, s->n, s->components));
-  DZO_TRY(msf_list_edges(s->context, s->taken, s->graph->number_bound / 64 + 1, &out->edges,
-                         &out->count));
+  DZO_TRY(msf_taken_list(s->context, &s->taken, &out->edges, &out->count));
   if (out->count + s->components != s->n)
     return dzo_fail(s->context, DZO_E_INTERNAL, "a forest of the wrong size");
   out->components = s->components;
@@ -203,27 +212,30 @@ static dzo_status solver_result(msf_solver *s, dzo_msf *out) {
   return DZO_OK;
 }
 
-dzo_status msf_solve_cpu(dzo_context *context, const dzo_graph *graph, bool maximum,
-                         dzo_msf *out) {
+dzo_status msf_solve_cpu(dzo_context *context, const dzo_graph *graph, bool maximum, dzo_msf *out) {
   msf_solver s = {.context = context,
                   .graph = graph,
                   .threads = context->threads,
                   .key_mask = graph->map.wide ? UINT64_MAX : UINT32_MAX,
                   .scan = msf_scan_best(),
                   .n = (uint32_t)graph->vertices,
-                  .giant = DZO_MSF_NONE};
+                  .giant = DZO_MSF_NONE,
+                  .clock = dzo_clock()};
   s.flip = maximum ? s.key_mask : 0;
   s.presorted = !maximum && graph->row_order == DZO_ROWS_BY_WEIGHT;
   DZO_TRY(check_degrees(&s));
   dzo_status status = DZO_E_MEMORY;
-  if (solver_alloc(&s))
+  bool ready = solver_alloc(&s);
+  msf_note(&s, "allocate");
+  if (ready)
     status = graph->keys64 != NULL ? msf_solve_keys64(&s) : msf_solve_keys32(&s);
-  dzo_free(s.hook);
-  dzo_free(s.pick);
+  msf_free_picks(&s);
   if (status == DZO_OK)
     status = solver_result(&s, out);
+  msf_note(&s, "result");
+  memcpy(out->plan, s.plan, sizeof out->plan);
   dzo_free(s.label);
-  dzo_free(s.taken);
+  msf_taken_free(&s.taken);
   dzo_free(s.sums);
   return status;
 }

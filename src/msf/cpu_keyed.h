@@ -22,26 +22,35 @@
 
 #if KEY_BITS == 32
 #define SCAN(name) name##32
+#define ROW msf_row32
 #else
 #define SCAN(name) name##64
+#define ROW msf_row64
 #endif
 
-enum { BUFFER = 512, LIST_GRAIN = 1 << 14, COMPONENT_GRAIN = 1 << 14, ROW_GRAIN = 1 << 15 };
+enum {
+  AHEAD = 24,
+  BLOCK = 64,
+  BUFFER = 512,
+  LIST_GRAIN = 1 << 14,
+  COMPONENT_GRAIN = 1 << 14,
+  ROW_GRAIN = 1 << 15
+};
 
 /* An edge between two components. */
 typedef struct entry {
   uint32_t u, v;
-  KEY key;     /* flipped for a maximum forest */
+  KEY key;      /* flipped for a maximum forest */
   uint32_t ref; /* which arc: see arc_of() */
 } entry;
 
 /* Entries being gathered by a team. Where arcs and rows are NULL, `ref` is the arc itself: all
  * entries are arcs from the smaller to the larger endpoint, numbered in 32 bits. */
 typedef struct list {
-  entry *entries;  /* [capacity] */
-  uint64_t *arcs;  /* [capacity] arc of each ref, or NULL */
-  uint32_t *rows;  /* [capacity] row of each ref, or NULL */
-  uint64_t count;  /* accessed atomically */
+  entry *entries; /* [capacity] */
+  uint64_t *arcs; /* [capacity] arc of each ref, or NULL */
+  uint32_t *rows; /* [capacity] row of each ref, or NULL */
+  uint64_t count; /* accessed atomically */
   uint64_t capacity;
 } list;
 
@@ -136,15 +145,21 @@ static void gatherer_flush(gatherer *g) {
   g->count = 0;
 }
 
-DZO_ITEM void gatherer_add(gatherer *g, uint32_t row, uint32_t u, uint32_t v, KEY key,
-                           uint64_t arc) {
-  g->entries[g->count] = (entry){u, v, key, (uint32_t)arc};
+/* Make room for the arcs of a block of a row. */
+static void gatherer_make_room(gatherer *g) {
+  if (g->count + BLOCK > BUFFER)
+    gatherer_flush(g);
+}
+
+/* Add an entry if `wanted`, without a branch, into room that has been made. */
+DZO_ITEM void gatherer_add(gatherer *g, uint32_t row, entry e, uint64_t arc, bool wanted) {
+  e.ref = (uint32_t)arc;
+  g->entries[g->count] = e;
   if (g->job->out->arcs != NULL) {
     g->arcs[g->count] = arc;
     g->rows[g->count] = row;
   }
-  if (++g->count == BUFFER)
-    gatherer_flush(g);
+  g->count += wanted;
 }
 
 /* The last key that is light in row u, for arcs to larger neighbours; false if none is. */
@@ -163,36 +178,52 @@ static const KEY *row_keys(const msf_solver *s, uint64_t arc) {
 #endif
 }
 
-/* Position of the first arc of a row in the order, and its key. */
-static uint64_t row_first(const msf_solver *s, uint64_t begin, uint64_t degree, KEY *key) {
-  if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
-    *key = key_at(s, begin);
-    return 0;
+/* Set aside those of the arcs at + 0 .. at + 63 of row u that `light` names and that lead to larger
+ * neighbours. */
+static void gather_block(gatherer *g, uint32_t u, uint64_t at, uint64_t light) {
+  const msf_solver *s = g->job->s;
+  gatherer_make_room(g);
+  for (; light != 0; light &= light - 1) {
+    uint64_t arc = at + (uint64_t)__builtin_ctzll(light);
+    uint32_t v = dzo_arc_neighbour(s->graph, arc);
+    gatherer_add(g, u, (entry){u, v, key_at(s, arc), 0}, arc, v > u);
   }
-  return s->scan.SCAN(min)(row_keys(s, begin), degree, (KEY)s->flip, key);
 }
 
-/* Set the light arcs of row u to larger neighbours aside. */
-static void gather_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
+/* The light arcs of a row that ascends: its beginning. */
+static void gather_beginning(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
+  const msf_solver *s = g->job->s;
+  for (uint64_t at = begin; at < end; at += BLOCK) {
+    uint64_t stop = end - at < BLOCK ? end : at + BLOCK, arc = at;
+    gatherer_make_room(g);
+    for (; arc < stop && key_at(s, arc) <= last; arc++) {
+      uint32_t v = dzo_arc_neighbour(s->graph, arc);
+      gatherer_add(g, u, (entry){u, v, key_at(s, arc), 0}, arc, v > u);
+    }
+    if (arc < stop)
+      return;
+  }
+}
+
+/* Position of the first arc of row u in the order; light arcs are set aside if `gather`. */
+static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, bool gather,
+                         KEY last) {
   const msf_solver *s = g->job->s;
   if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
-    for (uint64_t arc = begin; arc < end && key_at(s, arc) <= last; arc++) {
-      uint32_t v = dzo_arc_neighbour(s->graph, arc);
-      if (v > u)
-        gatherer_add(g, u, u, v, key_at(s, arc), arc);
-    }
-    return;
+    if (gather)
+      gather_beginning(g, u, begin, end, last);
+    return 0;
   }
-  for (uint64_t at = begin; at < end; at += 64) {
-    unsigned count = end - at < 64 ? (unsigned)(end - at) : 64;
-    uint64_t mask = s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last);
-    for (; mask != 0; mask &= mask - 1) {
-      uint64_t arc = at + (uint64_t)__builtin_ctzll(mask);
-      uint32_t v = dzo_arc_neighbour(s->graph, arc);
-      if (v > u)
-        gatherer_add(g, u, u, v, key_at(s, arc), arc);
-    }
+  KEY flip = (KEY)s->flip;
+  ROW row = s->scan.SCAN(row)(row_keys(s, begin), end - begin, flip, last);
+  if (!gather || row.min > last)
+    return row.first;
+  gather_block(g, u, begin, row.light);
+  for (uint64_t at = begin + BLOCK; at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, flip, last));
   }
+  return row.first;
 }
 
 /* Round one of Boruvka: each vertex picks its first arc; in the same pass over the keys, the light
@@ -210,54 +241,85 @@ static void pick_first(void *argument, uint64_t begin_unit, uint64_t end_unit, i
     uint64_t row = offsets[u], degree = offsets[u + 1] - row;
     if (degree == 0) {
       s->hook[u] = u;
+      s->pick[u] = 0;
       continue;
     }
-    KEY key, last;
-    uint64_t position = row_first(s, row, degree, &key);
-    s->pick[u] = (uint32_t)position;
-    s->hook[u] = dzo_arc_neighbour(s->graph, row + position);
-    if (job->out != NULL && row_bound(&job->bound, u, &last) && key <= last)
-      gather_light(&g, u, row, row + degree, last);
+    KEY last;
+    bool gather = row_bound(&job->bound, u, &last) && job->out != NULL;
+    uint64_t first = scan_row(&g, u, row, row + degree, gather, last);
+    s->pick[u] = (uint32_t)first;
+    s->hook[u] = dzo_arc_neighbour(s->graph, row + first);
   }
   if (job->out != NULL)
     gatherer_flush(&g);
 }
 
-/* Gather the edges that leave components and are in the prefix; from the giant none, since the
- * other end sees them, and to the giant only the first of each vertex. */
+/* Is the arc of row u to v, of this key, in the prefix? */
+static bool in_prefix(const msf_prefix *bound, uint32_t u, uint32_t v, KEY key) {
+  if (bound->all || key < (KEY)bound->key)
+    return true;
+  return key == (KEY)bound->key && (u < v ? u : v) <= bound->vertex;
+}
+
+static const uint32_t *block_neighbours(const dzo_graph *graph, uint64_t at, unsigned count,
+                                        uint32_t *buffer) {
+  if (graph->neighbours != NULL)
+    return graph->neighbours + at;
+  dzo_compressed_decode(graph->compressed, at, at + count, buffer);
+  return buffer;
+}
+
+/* Gather the arcs of row u that leave its component and are in the prefix, once an edge. Few do, so
+ * their keys are read only then. */
 static void gather_row(gatherer *g, uint32_t u) {
   const msf_solver *s = g->job->s;
+  const msf_prefix *bound = &g->job->bound;
   const uint32_t *label = s->label;
-  uint32_t own = label[u], giant = s->giant;
   uint64_t begin = s->graph->offsets[u], end = s->graph->offsets[u + 1];
-  KEY bound = (KEY)g->job->bound.key, best_key = 0;
-  uint64_t best = UINT64_MAX;
-  for (uint64_t arc = begin; arc < end; arc++) {
-    KEY key = key_at(s, arc);
-    if (key > bound) {
-      if (s->presorted)
-        break;
-      continue;
-    }
-    uint32_t v = dzo_arc_neighbour(s->graph, arc);
-    if (giant == DZO_MSF_NONE && v < u)
-      continue;
-    uint32_t other = label[v];
-    if (other == own || (key == bound && !g->job->bound.all &&
-                         (u < v ? u : v) > g->job->bound.vertex))
-      continue;
-    if (other != giant) {
-      if (u < v)
-        gatherer_add(g, u, own, other, key, arc);
-      continue;
-    }
-    if (best == UINT64_MAX || key < best_key) {
-      best = arc;
-      best_key = key;
+  uint32_t buffer[BLOCK];
+  for (uint64_t at = begin; at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    const uint32_t *neighbours = block_neighbours(s->graph, at, count, buffer);
+    uint64_t mask = s->scan.crossing(neighbours, count, label, u);
+    gatherer_make_room(g);
+    for (; mask != 0; mask &= mask - 1) {
+      unsigned i = (unsigned)__builtin_ctzll(mask);
+      uint32_t v = neighbours[i];
+      KEY key = key_at(s, at + i);
+      gatherer_add(g, u, (entry){label[u], label[v], key, 0}, at + i, in_prefix(bound, u, v, key));
     }
   }
-  if (best != UINT64_MAX)
-    gatherer_add(g, u, own, giant, best_key, best);
+}
+
+/* The same where there is a giant component, of which u is no part. The giant's own rows are not
+ * looked at, since the other ends see those edges; and of the arcs into it only the first matters:
+ * two components are never joined twice. */
+static void gather_row_to_giant(gatherer *g, uint32_t u) {
+  const msf_solver *s = g->job->s;
+  const msf_prefix *bound = &g->job->bound;
+  const uint32_t *label = s->label;
+  uint64_t best = UINT64_MAX;
+  KEY best_key = 0;
+  gatherer_make_room(g);
+  for (uint64_t arc = s->graph->offsets[u]; arc < s->graph->offsets[u + 1]; arc++) {
+    KEY key = key_at(s, arc);
+    if (s->presorted && key > (KEY)bound->key)
+      break;
+    uint32_t v = dzo_arc_neighbour(s->graph, arc), other = label[v];
+    if (other == label[u] || !in_prefix(bound, u, v, key))
+      continue;
+    if (other == s->giant) {
+      if (best == UINT64_MAX || key < best_key) {
+        best = arc;
+        best_key = key;
+      }
+    } else if (u < v) {
+      gatherer_make_room(g);
+      gatherer_add(g, u, (entry){label[u], other, key, 0}, arc, true);
+    }
+  }
+  gatherer_make_room(g);
+  gatherer_add(g, u, (entry){label[u], s->giant, best_key, 0}, best, best != UINT64_MAX);
 }
 
 static void gather_rest(void *argument, uint64_t begin_unit, uint64_t end_unit, int thread) {
@@ -268,9 +330,12 @@ static void gather_rest(void *argument, uint64_t begin_unit, uint64_t end_unit, 
   gatherer g;
   g.job = job;
   g.count = 0;
-  for (uint32_t u = msf_row_at(s, begin_unit); u < end; u++)
-    if (s->label[u] != s->giant)
+  for (uint32_t u = msf_row_at(s, begin_unit); u < end; u++) {
+    if (s->giant == DZO_MSF_NONE)
       gather_row(&g, u);
+    else if (s->label[u] != s->giant)
+      gather_row_to_giant(&g, u);
+  }
   gatherer_flush(&g);
 }
 
@@ -282,8 +347,8 @@ typedef struct rounds {
   const entry *entries;
   uint64_t count;
   list *next;
-  uint64_t *best; /* [components] the first edge of each: see offer() */
-  uint32_t *hook; /* [components] */
+  uint64_t *best;  /* [components] the first edge of each: see offer() */
+  uint32_t *hook;  /* [components] */
   uint32_t *dense; /* [components] */
   uint32_t components;
   uint32_t giant; /* abstains: it is too busy a target, and its edges are found from outside */
@@ -326,6 +391,10 @@ static void make_offers(void *argument, uint64_t begin, uint64_t end, int thread
   const rounds *r = argument;
   for (uint64_t i = begin; i < end; i++) {
     const entry *e = &r->entries[i];
+    if (i + AHEAD < end) {
+      DZO_PREFETCH(&r->best[e[AHEAD].u]);
+      DZO_PREFETCH(&r->best[e[AHEAD].v]);
+    }
     uint64_t packed = offer_pack(e->key, i);
     if (e->u != r->giant)
       offer(r, &r->best[e->u], packed);
@@ -346,6 +415,8 @@ static void accept_offers(void *argument, uint64_t begin, uint64_t end, int thre
   msf_solver *s = r->s;
   for (uint64_t c = begin; c < end; c++) {
     uint64_t chosen = r->best[c];
+    if (c + AHEAD < end && r->best[c + AHEAD] != UINT64_MAX)
+      DZO_PREFETCH(&r->entries[(uint32_t)r->best[c + AHEAD]]);
     r->hook[c] = (uint32_t)c;
     if (chosen == UINT64_MAX)
       continue;
@@ -374,6 +445,8 @@ static void keep_crossing(void *argument, uint64_t begin, uint64_t end, int thre
     if (count < BUFFER && i + 1 < end)
       continue;
     uint64_t at = list_reserve(r->next, count);
+    if (at == UINT64_MAX)
+      return;
     memcpy(r->next->entries + at, buffer, count * sizeof *buffer);
     count = 0;
   }
@@ -393,45 +466,75 @@ static dzo_status rounds_alloc(rounds *r, uint32_t **map) {
   return r->best && r->hook && r->dense && *map ? DZO_OK : DZO_E_MEMORY;
 }
 
-static dzo_status run_rounds(rounds *r, list *from, list *to, uint32_t *map) {
+/* About how many entries keep_crossing() would keep, with room to spare: a guess from a sample. */
+static uint64_t guess_crossing(const rounds *r) {
+  enum { SAMPLES = 1024, SPARE = 4096 };
+  if (r->count <= SAMPLES)
+    return r->count;
+  uint64_t crossing = 0;
+  for (uint64_t i = 0; i < SAMPLES; i++) {
+    const entry *e = &r->entries[r->count / SAMPLES * i];
+    crossing += r->dense[e->u] != r->dense[e->v];
+  }
+  uint64_t guess = r->count / SAMPLES * (crossing + crossing / 8) + SPARE;
+  return guess < r->count ? guess : r->count;
+}
+
+/* Put the crossing entries into `to`, a list of its own. */
+static dzo_status cross(rounds *r, list *to) {
+  uint64_t capacity = guess_crossing(r);
+  for (;;) {
+    DZO_TRY(list_alloc(r->s->context, to, capacity, true));
+    r->next = to;
+    dzo_parallel_for(r->s->threads, r->count, LIST_GRAIN, keep_crossing, r);
+    if (to->count <= to->capacity)
+      return DZO_OK;
+    list_free(to);
+    capacity = r->count;
+  }
+}
+
+/* One round: every component but the giant chooses its first edge. `from` is used up. */
+static dzo_status run_round(rounds *r, list *from) {
   msf_solver *s = r->s;
+  r->entries = from->entries;
+  r->count = from->count;
+  dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, clear_best, r);
+  dzo_parallel_for(s->threads, r->count, LIST_GRAIN, make_offers, r);
+  dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, accept_offers, r);
+  uint32_t roots;
+  DZO_TRY(msf_contract(s, r->hook, r->components, r->dense, &roots));
+  list to;
+  DZO_TRY(cross(r, &to));
+  dzo_free(from->entries);
+  from->entries = to.entries;
+  from->count = to.count;
+  if (r->giant != DZO_MSF_NONE)
+    r->giant = r->dense[r->giant];
+  r->components = roots;
+  return dzo_progress(s->context, "solve", s->n - roots, s->n);
+}
+
+static dzo_status run_rounds(rounds *r, list *from, uint32_t *map) {
   uint32_t first_components = r->components;
   for (uint32_t c = 0; c < first_components; c++)
     map[c] = c;
   while (from->count > 0) {
-    DZO_TRY(dzo_progress(s->context, "solve", s->n - r->components, s->n));
-    r->entries = from->entries;
-    r->count = from->count;
-    r->next = to;
-    to->count = 0;
-    dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, clear_best, r);
-    dzo_parallel_for(s->threads, r->count, LIST_GRAIN, make_offers, r);
-    dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, accept_offers, r);
-    uint32_t roots;
-    DZO_TRY(msf_contract(s, r->hook, r->components, r->dense, &roots));
-    dzo_parallel_for(s->threads, r->count, LIST_GRAIN, keep_crossing, r);
+    DZO_TRY(run_round(r, from));
     compose(map, first_components, r->dense);
-    if (r->giant != DZO_MSF_NONE)
-      r->giant = r->dense[r->giant];
-    r->components = roots;
-    list *swap = from;
-    from = to;
-    to = swap;
   }
   return DZO_OK;
 }
 
-/* Merge the components along the edges of `a`, whose refs it defines, and relabel the vertices. */
-static dzo_status boruvka(msf_solver *s, list *a) {
-  if (a->count == 0)
+/* Merge the components along the edges of `l`, which is used up, and relabel the vertices. */
+static dzo_status boruvka(msf_solver *s, list *l) {
+  if (l->count == 0)
     return DZO_OK;
-  rounds r = {.s = s, .refs = a, .components = s->components, .giant = s->giant};
-  list b;
-  DZO_TRY(list_alloc(s->context, &b, a->count, true));
+  rounds r = {.s = s, .refs = l, .components = s->components, .giant = s->giant};
   uint32_t *map = NULL;
   dzo_status status = rounds_alloc(&r, &map);
   if (status == DZO_OK)
-    status = run_rounds(&r, a, &b, map);
+    status = run_rounds(&r, l, map);
   if (status == DZO_OK) {
     msf_relabel(s, map);
     s->components = r.components;
@@ -441,35 +544,50 @@ static dzo_status boruvka(msf_solver *s, list *a) {
   dzo_free(r.dense);
   dzo_free(r.hook);
   dzo_free(r.best);
-  list_free(&b);
+  msf_note(s, "boruvka");
   return status;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* Take the picked arcs of all vertices but those that another vertex also picked. */
-static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread) {
-  msf_solver *s = argument;
-  for (uint64_t u = begin; u < end; u++) {
-    uint32_t v = dzo_load_u32(&s->hook[u]);
-    if (v == u)
-      continue;
-    if (dzo_load_u32(&s->hook[v]) == u && u < v) {
-      dzo_store_u32(&s->hook[u], (uint32_t)u);
-      continue;
-    }
-    uint64_t arc = s->graph->offsets[u] + s->pick[u];
-    msf_take(s, thread, dzo_arc_number(s->graph, arc),
-             (uint64_t)key_at(s, arc) ^ s->flip);
-  }
+static void prefetch_number(const dzo_graph *graph, uint64_t arc) {
+  if (graph->numbers32 != NULL)
+    DZO_PREFETCH(&graph->numbers32[arc]);
+  else
+    DZO_PREFETCH(&graph->numbers64[arc]);
 }
 
-/* The edges set aside join vertices; let them join components, and drop those inside one. */
-static void contract_entries(void *argument, uint64_t begin, uint64_t end, int thread) {
-  (void)thread;
-  rounds *r = argument;
-  r->dense = r->s->label;
-  keep_crossing(r, begin, end, thread);
+/* Take the picked arcs of all vertices but those that another vertex also picked. Each vertex's
+ * data are somewhere else, so they are asked for a block ahead. */
+static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread) {
+  msf_solver *s = argument;
+  const dzo_graph *graph = s->graph;
+  for (uint64_t at = begin; at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    uint64_t arcs[BLOCK], numbers[BLOCK];
+    for (unsigned i = 0; i < count; i++) {
+      arcs[i] = graph->offsets[at + i] + s->pick[at + i];
+      DZO_PREFETCH(&s->hook[dzo_load_u32(&s->hook[at + i])]);
+      prefetch_number(graph, arcs[i]);
+      if (graph->map.type != DZO_WEIGHT_NONE)
+        DZO_PREFETCH(row_keys(s, arcs[i]));
+    }
+    for (unsigned i = 0; i < count; i++) {
+      bool isolated = graph->offsets[at + i] == graph->offsets[at + i + 1];
+      numbers[i] = isolated ? 0 : dzo_arc_number(graph, arcs[i]);
+      if (s->taken.bitmap != NULL)
+        DZO_PREFETCH(&s->taken.bitmap[numbers[i] / 64]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+      uint32_t u = (uint32_t)(at + i), v = dzo_load_u32(&s->hook[u]);
+      if (v == u)
+        continue;
+      if (u < v && dzo_load_u32(&s->hook[v]) == u)
+        dzo_store_u32(&s->hook[u], u);
+      else
+        msf_take(s, thread, numbers[i], (uint64_t)key_at(s, arcs[i]) ^ s->flip);
+    }
+  }
 }
 
 /* Round one, and on the way the light edges, contracted. */
@@ -481,38 +599,44 @@ static dzo_status first_phase(msf_solver *s, const msf_prefix *bound, uint64_t c
     DZO_TRY(list_alloc(s->context, &raw, capacity, direct));
   gather_job job = {s, bound->all ? NULL : &raw, *bound, true};
   dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, pick_first, &job);
+  msf_note(s, "scan");
   dzo_status status = dzo_progress(s->context, "solve", 0, s->n);
   if (status == DZO_OK) {
     dzo_parallel_for(s->threads, s->n, COMPONENT_GRAIN, take_picks, s);
+    msf_note(s, "take");
     status = msf_contract(s, s->hook, s->n, s->label, &s->components);
   }
+  msf_free_picks(s);
+  msf_note(s, "contract");
   s->giant = DZO_MSF_NONE;
   *light = (list){0};
   if (status != DZO_OK || bound->all || raw.count > raw.capacity) {
     list_free(&raw);
     return status;
   }
-  status = list_alloc(s->context, light, raw.count, true);
+  rounds r = {.s = s, .entries = raw.entries, .count = raw.count, .dense = s->label};
+  status = cross(&r, light);
   if (status == DZO_OK) {
-    rounds r = {.s = s, .entries = raw.entries, .count = raw.count, .next = light};
-    dzo_parallel_for(s->threads, r.count, LIST_GRAIN, contract_entries, &r);
     light->arcs = raw.arcs;
     light->rows = raw.rows;
     raw.arcs = NULL;
     raw.rows = NULL;
   }
   list_free(&raw);
+  msf_note(s, "light");
   return status;
 }
 
 /* Gather and merge what is in the prefix and crosses. Should there be more of it than sampling
  * foretold, *full is set and nothing else has happened. */
-static dzo_status next_phase(msf_solver *s, const msf_prefix *bound, uint64_t capacity, bool *full) {
+static dzo_status next_phase(msf_solver *s, const msf_prefix *bound, uint64_t capacity,
+                             bool *full) {
   list rest;
   DZO_TRY(list_alloc(s->context, &rest, capacity,
                      s->giant == DZO_MSF_NONE && s->graph->arcs <= UINT32_MAX));
   gather_job job = {s, &rest, *bound, false};
   dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, gather_rest, &job);
+  msf_note(s, "gather");
   *full = rest.count > rest.capacity;
   dzo_status status = dzo_progress(s->context, "solve", s->n - s->components, s->n);
   if (status == DZO_OK && !*full)
@@ -526,6 +650,7 @@ dzo_status SOLVE(msf_solver *s) {
   uint64_t capacity;
   DZO_TRY(msf_choose_prefix(s, &bound, &capacity));
   list light;
+  msf_note(s, "sample");
   DZO_TRY(first_phase(s, &bound, capacity, &light));
   dzo_status status = boruvka(s, &light);
   list_free(&light);

@@ -13,9 +13,11 @@ void dzo_msf_options_init(dzo_msf_options *options) {
   *options = (dzo_msf_options){.size = sizeof *options};
 }
 
-dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph,
-                       const dzo_msf_options *options, dzo_msf **out) {
+dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph, const dzo_msf_options *options,
+                       dzo_msf **out) {
   dzo_begin(context);
+  if (out == NULL)
+    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_run: nowhere to put the forest");
   *out = NULL;
   if (graph == NULL || (options != NULL && options->size != sizeof *options))
     return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_run: no graph, or options of another size");

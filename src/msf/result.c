@@ -2,12 +2,15 @@
 /* Copyright The dzo authors */
 #include "msf/result.h"
 
+#include <stdlib.h>
+
 #include "base/context.h"
 #include "base/item.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { GRAIN = 1 << 14 };
+/* Edge numbers this many times sparser than the edges are kept in a list, not in a bitmap. */
+enum { GRAIN = 1 << 14, SPARSE = 64 };
 
 /* Turn counts of `ranges` ranges into what stands before each; the total. */
 static uint64_t accumulate(uint64_t *counts, uint64_t ranges) {
@@ -89,7 +92,23 @@ dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t
   return status;
 }
 
-/* ---- Edge numbers from a bitmap -------------------------------------------------------------- */
+/* ---- The edge numbers taken ------------------------------------------------------------------ */
+
+dzo_status msf_taken_init(dzo_context *context, msf_taken *taken, uint64_t number_bound,
+                          uint64_t edges, uint64_t capacity) {
+  *taken = (msf_taken){.words = number_bound / 64 + 1, .capacity = capacity};
+  if (number_bound / SPARSE <= edges)
+    taken->bitmap = dzo_calloc(context, taken->words, sizeof *taken->bitmap);
+  else
+    taken->list = dzo_alloc(context, capacity, sizeof *taken->list);
+  return taken->bitmap != NULL || taken->list != NULL ? DZO_OK : DZO_E_MEMORY;
+}
+
+void msf_taken_free(msf_taken *taken) {
+  dzo_free(taken->bitmap);
+  dzo_free(taken->list);
+  *taken = (msf_taken){0};
+}
 
 typedef struct listing {
   const uint64_t *bitmap;
@@ -115,20 +134,36 @@ static void list_bits(void *argument, uint64_t begin, uint64_t end, int thread) 
       *out++ = i * 64 + (uint64_t)__builtin_ctzll(word);
 }
 
-dzo_status msf_list_edges(dzo_context *context, const uint64_t *bitmap, uint64_t words,
-                          uint64_t **edges, uint64_t *count) {
-  uint64_t ranges = (words + GRAIN - 1) / GRAIN;
-  listing job = {.bitmap = bitmap, .counts = dzo_alloc(context, ranges, sizeof(uint64_t))};
+static dzo_status list_bitmap(dzo_context *context, const msf_taken *taken, uint64_t **edges,
+                              uint64_t *count) {
+  uint64_t ranges = (taken->words + GRAIN - 1) / GRAIN;
+  listing job = {.bitmap = taken->bitmap, .counts = dzo_alloc(context, ranges, sizeof(uint64_t))};
   if (job.counts == NULL)
     return DZO_E_MEMORY;
-  dzo_parallel_for(context->threads, words, GRAIN, count_bits, &job);
+  dzo_parallel_for(context->threads, taken->words, GRAIN, count_bits, &job);
   *count = accumulate(job.counts, ranges);
   job.edges = dzo_alloc(context, *count, sizeof *job.edges);
   if (job.edges != NULL)
-    dzo_parallel_for(context->threads, words, GRAIN, list_bits, &job);
+    dzo_parallel_for(context->threads, taken->words, GRAIN, list_bits, &job);
   dzo_free(job.counts);
   *edges = job.edges;
   return job.edges != NULL ? DZO_OK : DZO_E_MEMORY;
+}
+
+static int compare_numbers(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+dzo_status msf_taken_list(dzo_context *context, msf_taken *taken, uint64_t **edges,
+                          uint64_t *count) {
+  if (taken->bitmap != NULL)
+    return list_bitmap(context, taken, edges, count);
+  qsort(taken->list, (size_t)taken->count, sizeof *taken->list, compare_numbers);
+  *edges = taken->list;
+  *count = taken->count;
+  taken->list = NULL;
+  return DZO_OK;
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------ */

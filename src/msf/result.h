@@ -21,16 +21,36 @@ struct dzo_msf {
   uint32_t *u;
   uint32_t *v;
   uint64_t *patterns;
-  char plan[160];
+  char plan[256];
 };
 
 /* Renumber the components 0 .. components - 1 in label[] by their smallest vertices. */
 dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t vertices,
                                  uint32_t components);
 
-/* The set bits of a bitmap, ascending, as a new array. */
-dzo_status msf_list_edges(dzo_context *context, const uint64_t *bitmap, uint64_t words,
-                          uint64_t **edges, uint64_t *count);
+/* Edge numbers taken into a forest, by any thread. */
+typedef struct msf_taken {
+  uint64_t *bitmap; /* [words] by edge number, or NULL */
+  uint64_t words;
+  uint64_t *list; /* [capacity] where numbers are sparse */
+  uint64_t capacity;
+  uint64_t count; /* of the list, accessed atomically */
+} msf_taken;
+
+/* For up to `capacity` of `edges` edges whose numbers are below number_bound. */
+dzo_status msf_taken_init(dzo_context *context, msf_taken *taken, uint64_t number_bound,
+                          uint64_t edges, uint64_t capacity);
+void msf_taken_free(msf_taken *taken);
+/* All of them, ascending, as a new array. Once only. */
+dzo_status msf_taken_list(dzo_context *context, msf_taken *taken, uint64_t **edges,
+                          uint64_t *count);
+
+DZO_ITEM void msf_taken_add(msf_taken *taken, uint64_t number) {
+  if (taken->bitmap != NULL)
+    dzo_fetch_or_u64(&taken->bitmap[number / 64], UINT64_C(1) << number % 64);
+  else
+    taken->list[dzo_fetch_add_u64(&taken->count, 1)] = number;
+}
 
 bool msf_type_is_real(dzo_weight_type type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* What a few thousand random arcs say about a graph: which prefix of the order holds a wanted number
- * of edges, and how many edges still join two components. */
+/* What a few thousand random arcs say about a graph: which prefix of the order holds a wanted
+ * number of edges, and how many edges still join two components. */
 #ifndef DZO_MSF_SAMPLE_H
 #define DZO_MSF_SAMPLE_H
 

@@ -39,9 +39,10 @@ typedef struct msf_solver {
   uint32_t components;
   uint32_t giant; /* component that holds a good part of all vertices, or NONE */
 
-  uint64_t *taken;     /* bitmap of edge numbers in the forest */
-  msf_sum *sums;       /* [threads] of the weights taken */
-  char plan[160];
+  msf_taken taken;
+  msf_sum *sums;  /* [threads] of the weights taken */
+  double clock;   /* when the step that runs began */
+  char plan[256]; /* steps done and their milliseconds */
 } msf_solver;
 
 /* Ranges of rows with about equal work, for dzo_parallel_for over msf_row_units() units. */
@@ -60,11 +61,21 @@ void msf_relabel(msf_solver *s, const uint32_t *map);
 /* The component most vertices of a sample are in, or NONE if none has a quarter of it. */
 uint32_t msf_find_giant(const msf_solver *s);
 
-/* Put an edge into the forest. */
-void msf_take(msf_solver *s, int thread, uint64_t number, uint64_t key);
+/* Free hook and pick, which only round one needs. */
+void msf_free_picks(msf_solver *s);
 
-/* A step of the solver: gather what is in the prefix and crosses, at most `capacity` edges, and merge
- * along it. *full is set, and nothing else has happened, if there are more. */
+/* A step is done: note its name and time in the plan. */
+void msf_note(msf_solver *s, const char *step);
+
+/* Put an edge into the forest. */
+DZO_ITEM void msf_take(msf_solver *s, int thread, uint64_t number, uint64_t key) {
+  msf_taken_add(&s->taken, number);
+  const dzo_weight_map *map = &s->graph->map;
+  msf_sum_add(&s->sums[thread], map->type, dzo_key_pattern(map, key & s->key_mask));
+}
+
+/* A step of the solver: gather what is in the prefix and crosses, at most `capacity` edges, and
+ * merge along it. *full is set, and nothing else has happened, if there are more. */
 typedef dzo_status (*msf_phase_fn)(msf_solver *s, const msf_prefix *bound, uint64_t capacity,
                                    bool *full);
 

@@ -27,9 +27,8 @@ typedef struct msf_claimed {
 
 /* A vertex of the union-find forest. */
 typedef struct msf_node {
-  uint32_t
-      link;    /* index of the claimed edge that linked it to its parent; MSF_NO_LINK for a root */
-  uint32_t up; /* its parent; for a root the vertices of its tree */
+  uint32_t link; /* place of the claimed edge that joined it to its parent; a root: MSF_NO_LINK */
+  uint32_t up;   /* its parent; a root: the vertices of its tree */
 } msf_node;
 
 typedef struct msf_checker {
