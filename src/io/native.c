@@ -18,7 +18,7 @@ static const char magic[8] = {'D', 'Z', 'O', 'G', 'R', 'A', 'P', 'H'};
 enum {
   AT_VERSION = 8, /* u32 */
   AT_FLAGS = 12,  /* u32 */
-  AT_VERTICES = 16 /* u64, as all to AT_FORMAT */,
+  AT_VERTICES = 16 /* u64, as all to AT_WEIGHT_TYPE */,
   AT_EDGES = 24,
   AT_ARCS = 32,
   AT_LOOPS = 40,
@@ -27,10 +27,9 @@ enum {
   AT_KEY_BASE = 64,
   AT_DICTIONARY = 72,
   AT_EXCEPTIONS = 80,
-  AT_FORMAT = 88, /* u32, as all to AT_CHECKSUM */
-  AT_WEIGHT_TYPE = 92,
-  AT_KEY_KIND = 96,
-  AT_ROW_ORDER = 100,
+  AT_WEIGHT_TYPE = 88, /* u32, as all to AT_CHECKSUM */
+  AT_KEY_KIND = 92,
+  AT_ROW_ORDER = 96,
   AT_CHECKSUM = 120 /* u64, of the header before it */
 };
 
@@ -170,7 +169,6 @@ static void put_counts(const dzo_graph *g, bool numbers64, char *header) {
   (void)dzo_put64(header + AT_DICTIONARY, g->map.dictionary_size);
   (void)dzo_put64(header + AT_EXCEPTIONS,
                   g->compressed != NULL ? g->compressed->exception_count : 0);
-  (void)dzo_put32(header + AT_FORMAT, (uint32_t)g->format);
   (void)dzo_put32(header + AT_WEIGHT_TYPE, (uint32_t)g->map.type);
   (void)dzo_put32(header + AT_KEY_KIND, (uint32_t)g->map.kind);
   (void)dzo_put32(header + AT_ROW_ORDER, (uint32_t)g->row_order);
@@ -255,8 +253,6 @@ static dzo_status check_header(dzo_context *context, const dzo_input *input,
     return fail_header(context, input, AT_VERTICES, "more than 2^32 - 1 vertices");
   if (dzo_get64(h + AT_FIRST_LABEL) > 1)
     return fail_header(context, input, AT_FIRST_LABEL, "the first label is neither 0 nor 1");
-  if (dzo_get32(h + AT_FORMAT) > DZO_FORMAT_DZO)
-    return fail_header(context, input, AT_FORMAT, "unknown format of origin");
   if (dzo_get32(h + AT_WEIGHT_TYPE) > DZO_WEIGHT_F64)
     return fail_header(context, input, AT_WEIGHT_TYPE, "unknown weight type");
   if (dzo_get32(h + AT_KEY_KIND) > DZO_KEY_DICTIONARY)
@@ -269,7 +265,7 @@ static dzo_status check_header(dzo_context *context, const dzo_input *input,
 static dzo_status take_header(dzo_context *context, const dzo_input *input, const unsigned char *h,
                               dzo_graph *g) {
   g->context = context;
-  g->format = (dzo_format)dzo_get32(h + AT_FORMAT);
+  g->format = DZO_FORMAT_DZO;
   g->vertices = dzo_get64(h + AT_VERTICES);
   g->edges = dzo_get64(h + AT_EDGES);
   g->arcs = dzo_get64(h + AT_ARCS);

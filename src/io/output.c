@@ -100,7 +100,8 @@ static dzo_status open_path(dzo_output *output, const char *path) {
   }
   struct stat old;
   if (stat(path, &old) != 0)
-    return open_temporary(output, path, NULL);
+    return errno == ENOENT ? open_temporary(output, path, NULL)
+                           : fail(output, "cannot be written", errno);
   if (S_ISDIR(old.st_mode))
     return fail(output, "cannot be written", EISDIR);
   if (!S_ISREG(old.st_mode))
