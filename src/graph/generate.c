@@ -53,6 +53,13 @@ uint64_t dzo_generate_edge_count(const dzo_generate_options *options) {
   return (uint64_t)(ldexp(options->degree, (int)options->scale - 1) + 0.5);
 }
 
+uint32_t *dzo_generate_identity(dzo_context *context, uint64_t count) {
+  uint32_t *permutation = dzo_alloc(context, count, sizeof *permutation);
+  for (uint64_t i = 0; permutation != NULL && i < count; i++)
+    permutation[i] = (uint32_t)i;
+  return permutation;
+}
+
 typedef struct permute_job {
   dzo_edge_list *list;
   const uint32_t *permutation;

@@ -26,6 +26,13 @@ uint64_t dzo_generate_edge_count(const dzo_generate_options *options);
 dzo_status dzo_generate_items(dzo_context *context, uint64_t count, uint64_t grain, dzo_range_fn fn,
                               void *argument);
 
+/* For loops that one thread runs: report progress and poll now and then. */
+DZO_ITEM dzo_status dzo_generate_poll(dzo_context *context, uint64_t done, uint64_t total) {
+  return done % (1 << 20) == 0 ? dzo_progress(context, "generate", done, total) : DZO_OK;
+}
+
+/* The permutation of 0 .. count - 1 that leaves each in place; NULL without memory. */
+uint32_t *dzo_generate_identity(dzo_context *context, uint64_t count);
 /* Replace every endpoint x by permutation[x]. */
 dzo_status dzo_generate_permute(dzo_context *context, dzo_edge_list *list,
                                 const uint32_t *permutation);

@@ -102,20 +102,17 @@ static void rmat_range(void *argument, uint64_t begin, uint64_t end, int thread)
 }
 
 /* The contest's shuffle: swap each place in turn with any place. Advances *state. */
-static uint32_t *draw_permutation(dzo_context *context, uint64_t vertices, uint64_t *state) {
-  uint32_t *permutation = dzo_alloc(context, vertices, sizeof *permutation);
-  if (permutation == NULL)
-    return NULL;
-  for (uint64_t i = 0; i < vertices; i++)
-    permutation[i] = (uint32_t)i;
+static dzo_status draw_permutation(dzo_context *context, uint64_t vertices, uint32_t *permutation,
+                                   uint64_t *state) {
   for (uint64_t i = 0; i < vertices; i++) {
+    DZO_TRY(dzo_generate_poll(context, i, vertices));
     *state = dzo_lcg48_next(*state);
     uint64_t j = (uint64_t)((double)vertices * dzo_lcg48_real(*state));
     uint32_t moved = permutation[i];
     permutation[i] = permutation[j];
     permutation[j] = moved;
   }
-  return permutation;
+  return DZO_OK;
 }
 
 dzo_status dzo_generate_rmat(dzo_context *context, const dzo_generate_options *options,
@@ -135,10 +132,12 @@ dzo_status dzo_generate_rmat(dzo_context *context, const dzo_generate_options *o
   DZO_TRY(dzo_generate_items(context, count, GRAIN, rmat_range, &job));
 
   uint64_t state = dzo_lcg48_apply(dzo_lcg48_jump_of(count * draws), job.state);
-  uint32_t *permutation = draw_permutation(context, vertices, &state);
+  uint32_t *permutation = dzo_generate_identity(context, vertices);
   if (permutation == NULL)
     return DZO_E_MEMORY;
-  dzo_status status = dzo_generate_permute(context, *out, permutation);
+  dzo_status status = draw_permutation(context, vertices, permutation, &state);
+  if (status == DZO_OK)
+    status = dzo_generate_permute(context, *out, permutation);
   dzo_free(permutation);
   DZO_TRY(status);
   return dzo_generate_weights(context, *out, state);

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "graph/generate.h"
 
-enum { CLIQUE_GRAIN = 64, VERTEX_GRAIN = 1 << 16, FIRST_LINKS = 1 << 10 };
+enum { CLIQUE_GRAIN = 64, FIRST_LINKS = 1 << 10 };
 
 enum { DRAWS_OF_A_CLIQUE_EDGE = 2, DRAWS_AFTER_ACCEPTING = 1 };
 
@@ -56,25 +56,32 @@ static dzo_status draw_cliques(ssca2 *g) {
   if (q->first == NULL || q->edges == NULL || q->clique_of == NULL)
     return DZO_E_MEMORY;
   uint64_t next = 0;
-  for (uint64_t i = 0; i < estimate; i++) {
-    uint64_t size = 1 + (uint64_t)((double)g->options->max_clique * draw(&g->state));
-    if (next >= g->vertices)
-      continue;
+  while (q->count < estimate && next < g->vertices) {
+    DZO_TRY(dzo_generate_poll(g->context, q->count, estimate));
     q->first[q->count++] = (uint32_t)next;
-    next += size;
+    next += 1 + (uint64_t)((double)g->options->max_clique * draw(&g->state));
   }
   q->first[q->count] = (uint32_t)g->vertices;
+  g->state = dzo_lcg48_apply(dzo_lcg48_jump_of(estimate - q->count), g->state);
   return DZO_OK;
 }
 
+static void mark_cliques(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const cliques *q = argument;
+  for (uint64_t i = begin; i < end; i++) {
+    for (uint32_t x = q->first[i]; x < q->first[i + 1]; x++)
+      q->clique_of[x] = (uint32_t)i;
+  }
+}
+
+/* All of them together, and those in the cliques before each. */
 static uint64_t count_clique_edges(const cliques *q) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < q->count; i++) {
     uint64_t size = q->first[i + 1] - q->first[i];
     q->edges[i] = sum;
     sum += size * (size - 1) / 2;
-    for (uint32_t x = q->first[i]; x < q->first[i + 1]; x++)
-      q->clique_of[x] = (uint32_t)i;
   }
   q->edges[q->count] = sum;
   return sum;
@@ -125,8 +132,7 @@ static dzo_status draw_links_of(ssca2 *g, uint64_t i) {
 
 static dzo_status draw_links(ssca2 *g) {
   for (uint64_t i = 0; i < g->vertices; i++) {
-    if (i % VERTEX_GRAIN == 0)
-      DZO_TRY(dzo_progress(g->context, "generate", i, g->vertices));
+    DZO_TRY(dzo_generate_poll(g->context, i, g->vertices));
     DZO_TRY(draw_links_of(g, i));
   }
   return DZO_OK;
@@ -134,12 +140,11 @@ static dzo_status draw_links(ssca2 *g) {
 
 /* Fisher and Yates. */
 static dzo_status draw_permutation(ssca2 *g) {
-  uint32_t *p = g->permutation = dzo_alloc(g->context, g->vertices, sizeof *p);
+  uint32_t *p = g->permutation = dzo_generate_identity(g->context, g->vertices);
   if (p == NULL)
     return DZO_E_MEMORY;
-  for (uint64_t i = 0; i < g->vertices; i++)
-    p[i] = (uint32_t)i;
   for (uint64_t i = 0; i < g->vertices; i++) {
+    DZO_TRY(dzo_generate_poll(g->context, i, g->vertices));
     uint64_t j = (uint64_t)((double)i + draw(&g->state) * (double)(g->vertices - i));
     /* The sum may be rounded up to `vertices`. */
     if (j == g->vertices)
@@ -185,6 +190,8 @@ static dzo_status fill_edges(ssca2 *g, dzo_edge_list *list) {
 
 static dzo_status generate(ssca2 *g, dzo_edge_list **out) {
   DZO_TRY(draw_cliques(g));
+  DZO_TRY(
+      dzo_generate_items(g->context, g->cliques.count, CLIQUE_GRAIN, mark_cliques, &g->cliques));
   uint64_t inside = count_clique_edges(&g->cliques);
   g->state = dzo_lcg48_apply(dzo_lcg48_jump_of(inside * DRAWS_OF_A_CLIQUE_EDGE), g->state);
   DZO_TRY(draw_links(g));
