@@ -17,8 +17,17 @@ static dzo_word network_kind(dzo_lines lines) {
   return (dzo_word){NULL, 0};
 }
 
+/* METIS, which has '%' comments too, is asked before. */
 static bool detect_konect(const dzo_sample *sample) {
-  return network_kind(dzo_lines_of((const char *)sample->head, sample->head_size)).length > 0;
+  dzo_lines lines = dzo_lines_of((const char *)sample->head, sample->head_size);
+  const char *p, *end;
+  uint64_t value;
+  if (network_kind(lines).length > 0)
+    return true;
+  return lines.next < lines.end && *lines.next == '%' &&
+         dzo_lines_next_data(&lines, '%', &p, &end) &&
+         dzo_word_u64(dzo_next_word(&p, end), &value) &&
+         dzo_word_u64(dzo_next_word(&p, end), &value);
 }
 
 static dzo_status konect_prologue(dzo_context *context, const char *text, uint64_t size,

@@ -129,6 +129,10 @@ dzo_status dzo_text_read(dzo_context *context, dzo_input *input, dzo_text_prolog
 dzo_status dzo_text_stream(dzo_context *context, dzo_input *input, dzo_text_prologue prologue,
                            dzo_edge_source *out);
 
+/* dzo_text_parse, going over to a wider type of weight or end in layout and edges as often as it
+ * takes; what stops it otherwise is an error. */
+dzo_status dzo_text_settle(dzo_context *context, dzo_text_layout *layout, dzo_text_block *block,
+                           dzo_text_edges *edges);
 /* Does some line of the block hold a decimal? Looks at a few lines only. */
 bool dzo_text_sample_decimals(const dzo_text_layout *layout, const dzo_text_block *block);
 /* Check what the layout promises of a block of edges of which `before` came earlier; `last` tells

@@ -111,11 +111,11 @@ static dzo_status make_array_ends(dzo_context *context, const dzo_text_layout *l
   return DZO_OK;
 }
 
-/* Parse the block, going over to a wider type of weight or end as often as it takes. */
-static dzo_status parse_block(dzo_context *context, dzo_text_layout *layout, dzo_text_block *block,
-                              dzo_text_edges *edges) {
+dzo_status dzo_text_settle(dzo_context *context, dzo_text_layout *layout, dzo_text_block *block,
+                           dzo_text_edges *edges) {
   dzo_text_event event, conflict = {.stop = DZO_TEXT_GOES_ON};
-  if (layout->weight == DZO_WEIGHT_I64 && dzo_text_sample_decimals(layout, block))
+  if (layout->weight == DZO_WEIGHT_I64 && !layout->integers_only &&
+      dzo_text_sample_decimals(layout, block))
     layout->weight = DZO_WEIGHT_F64;
   for (;;) {
     DZO_TRY(dzo_text_parse(context, layout, block, edges, &event));
@@ -204,7 +204,7 @@ static dzo_status read_edges(dzo_context *context, dzo_input *input, dzo_text_la
                           .end = text + dzo_input_size(input),
                           .line = layout->line,
                           .report = true};
-  DZO_TRY(parse_block(context, layout, &block, edges));
+  DZO_TRY(dzo_text_settle(context, layout, &block, edges));
   DZO_TRY(dzo_text_check(context, layout, &block, edges, 0, true));
   shrink(context, edges);
   return make_list(context, layout, edges, out);

@@ -43,7 +43,12 @@ static void close_text(void *user) {
   dzo_free(s);
 }
 
-static dzo_status refuse_late(text_stream *s, const dzo_text_event *event) {
+/* Parse a block when the type of weights is settled. */
+static dzo_status parse(text_stream *s) {
+  dzo_text_event happened, *event = &happened;
+  DZO_TRY(dzo_text_parse(s->context, &s->layout, &s->block, &s->edges, event));
+  if (event->stop == DZO_TEXT_GOES_ON)
+    return DZO_OK;
   if (event->stop == DZO_TEXT_FAILED || event->stop == DZO_TEXT_CONFLICT)
     return dzo_text_refuse_event(s->context, s->layout.name, event);
   return dzo_text_refuse(
@@ -53,27 +58,11 @@ static dzo_status refuse_late(text_stream *s, const dzo_text_event *event) {
           : "an integer over 2^63 - 1 after a stream of smaller ones; do not stream");
 }
 
-/* Parse the block; `first`: the type of weights may still change. */
-static dzo_status parse(text_stream *s, bool first) {
-  dzo_text_event event;
-  for (;;) {
-    DZO_TRY(dzo_text_parse(s->context, &s->layout, &s->block, &s->edges, &event));
-    if (event.stop == DZO_TEXT_GOES_ON)
-      return DZO_OK;
-    if (first && event.stop == DZO_TEXT_WANTS_F64)
-      s->layout.weight = DZO_WEIGHT_F64;
-    else if (first && event.stop == DZO_TEXT_WANTS_U64)
-      s->layout.weight = DZO_WEIGHT_U64;
-    else
-      return refuse_late(s, &event);
-  }
-}
-
 static dzo_status next_block(text_stream *s, bool first) {
   s->block.line += s->block.lines;
   s->given += s->edges.count;
   DZO_TRY(dzo_blocks_next(&s->blocks, &s->block.begin, &s->block.end));
-  DZO_TRY(parse(s, first));
+  DZO_TRY(first ? dzo_text_settle(s->context, &s->layout, &s->block, &s->edges) : parse(s));
   DZO_TRY(dzo_text_check(s->context, &s->layout, &s->block, &s->edges, s->given, s->blocks.ended));
   return dzo_blocks_progress(&s->blocks);
 }
@@ -143,7 +132,7 @@ static dzo_status sample_weights(text_stream *s) {
     dzo_text_block block = {.begin = first + 1, .end = sample + bytes};
     if (dzo_text_sample_decimals(&s->layout, &block)) {
       s->layout.weight = DZO_WEIGHT_F64;
-      return parse(s, true);
+      return dzo_text_settle(s->context, &s->layout, &s->block, &s->edges);
     }
   }
   return DZO_OK;
