@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Solving a graph in every way and comparing with the oracle; a difference fails the test. */
+#ifndef DZO_TESTS_FOREST_CHECKS_H
+#define DZO_TESTS_FOREST_CHECKS_H
+
+#include "oracle.h"
+#include "random_graphs.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { ROUNDS = 300, MEDIUM_SCALE = 10 };
+#else
+enum { ROUNDS = 1500, MEDIUM_SCALE = 13 };
+#endif
+enum { TYPES = 6, TEAMS = 4 };
+
+extern const dzo_weight_type every_type[TYPES];
+
+/* Contexts of 1, 2, 3 and 8 threads; made and destroyed by each test's setup and teardown. */
+extern dzo_context *teams[TEAMS];
+int make_teams(void **state);
+int break_teams(void **state);
+dzo_context *context_of(int threads);
+
+/* The call succeeded. */
+void must(dzo_context *context, dzo_status status);
+
+/* All that a result tells is as the oracle has it; `graph` NULL for a stream. */
+void expect_forest(dzo_context *context, const dzo_msf *msf, const dzo_graph *graph,
+                   const dzo_edges *edges, const oracle_forest *f, const char *what);
+
+typedef enum preparation {
+  BY_NEIGHBOUR,
+  BY_WEIGHT,
+  COMPRESSED,
+  COMPRESSED_BY_WEIGHT,
+  RENUMBERED,
+  RENUMBERED_BY_WEIGHT,
+  PREPARATIONS
+} preparation;
+
+dzo_graph *prepare(dzo_context *context, const dzo_edges *edges, preparation how);
+dzo_msf *solve(dzo_context *context, const dzo_graph *graph, int maximum);
+/* Prepare, solve, compare, verify. */
+void check_in_memory(dzo_context *context, const dzo_edges *edges, preparation how, int maximum,
+                     const oracle_forest *f, const char *name);
+
+/* An edge list as a source of chunks of random sizes. */
+typedef struct chunk_source {
+  const dzo_edges *edges;
+  uint64_t at;
+  uint64_t most; /* edges a chunk */
+  bool growing;  /* tell only of the vertices seen so far, of all of them at the end */
+  uint64_t seen;
+  random_source random;
+  dzo_status failure; /* to return after half of the edges */
+  int closed;
+} chunk_source;
+
+dzo_status stream(dzo_context *context, chunk_source *chunks, int maximum, dzo_msf **msf);
+/* Stream and compare. */
+void check_stream(dzo_context *context, const dzo_edges *edges, uint64_t most, bool growing,
+                  int maximum, const oracle_forest *f, const char *name);
+
+/* Every preparation and some streams, each by another team. */
+void check_everywhere(const dzo_edges *edges, const char *name);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "forest_checks.h"
+
+static void small_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+    uint64_t most = seed % 100 == 0 ? 2000 : seed % 3 == 0 ? 6 : 50;
+    random_graph *g = random_graph_make(seed, most, every_type[seed % TYPES], 0);
+    for (int maximum = 0; maximum < 2; maximum++) {
+      oracle_forest *f = oracle_solve(&g->edges, maximum, 0);
+      for (int how = 0; how < PREPARATIONS; how++) {
+        char name[64];
+        snprintf(name, sizeof name, "seed %d", (int)seed);
+        check_in_memory(teams[(seed / TYPES + (uint64_t)how) % TEAMS], &g->edges, (preparation)how,
+                        maximum, f, name);
+      }
+      oracle_free(f);
+    }
+    random_graph_free(g);
+  }
+}
+
+static void generated_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  const char *const names[] = {"rmat", "ssca2", "uniform", "grid"};
+  const dzo_weight_type types[] = {DZO_WEIGHT_F64, DZO_WEIGHT_F32, DZO_WEIGHT_U32, DZO_WEIGHT_NONE};
+  for (int kind = 0; kind < 4; kind++) {
+    for (int type = 0; type < 4; type++) {
+      dzo_generate_options options;
+      dzo_generate_options_init(&options);
+      options.scale = type == 0 ? MEDIUM_SCALE : MEDIUM_SCALE - 2;
+      options.degree = type == 1 ? 6 : 16;
+      options.weight_type = types[type];
+      options.seed = 2387 + (uint64_t)type;
+      dzo_context *maker = context_of(2);
+      dzo_edge_list *list;
+      must(maker, dzo_edge_list_generate(maker, (dzo_generator)kind, &options, &list));
+      dzo_edges edges;
+      dzo_edge_list_view(list, &edges);
+      check_everywhere(&edges, names[kind]);
+      dzo_edge_list_destroy(list);
+      dzo_context_destroy(maker);
+    }
+  }
+}
+
+enum { SHAPE_SIZE = 1 << MEDIUM_SCALE };
+
+/* u, v, weight of the i-th edge of a graph of SHAPE_SIZE vertices. */
+typedef struct shape {
+  const char *name;
+  uint64_t (*edge)(uint64_t i, uint32_t *u, uint32_t *v);
+} shape;
+
+static uint64_t star(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = SHAPE_SIZE / 2;
+  *v = (uint32_t)i;
+  return i * 7919 % 1000;
+}
+static uint64_t rising_path(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = (uint32_t)i;
+  *v = (uint32_t)(i + 1 < SHAPE_SIZE ? i + 1 : 0);
+  return i;
+}
+static uint64_t ruler_path(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = (uint32_t)(i + 1 < SHAPE_SIZE ? i + 1 : 0);
+  *v = (uint32_t)i;
+  return (i + 1) & ~i; /* 1 2 1 4 1 2 1 8: halves in each round of Boruvka */
+}
+static uint64_t one_pair(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = 5;
+  *v = 9;
+  return SHAPE_SIZE - i % 1000;
+}
+static uint64_t caterpillar(uint64_t i, uint32_t *u, uint32_t *v) {
+  *v = (uint32_t)i;
+  *u = (uint32_t)(i < 100 ? i / 2 : i % 100);
+  return 3;
+}
+static uint64_t loops_only(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = *v = (uint32_t)(i * 31 % SHAPE_SIZE);
+  return i;
+}
+static uint64_t pairs(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = (uint32_t)i;
+  *v = (uint32_t)(i ^ 1);
+  return i % 3;
+}
+static uint64_t binary_tree(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = (uint32_t)i;
+  *v = (uint32_t)(i / 2);
+  return i * 2654435761u % SHAPE_SIZE;
+}
+static uint64_t hubs_and_far_arcs(uint64_t i, uint32_t *u, uint32_t *v) {
+  *u = (uint32_t)(i % 7);
+  *v = (uint32_t)(i * 40503 % SHAPE_SIZE);
+  return i * i % 10007;
+}
+
+static const shape shapes[] = {
+    {"star", star},         {"rising path", rising_path}, {"ruler path", ruler_path},
+    {"one pair", one_pair}, {"caterpillar", caterpillar}, {"loops only", loops_only},
+    {"pairs", pairs},       {"binary tree", binary_tree}, {"hubs and far arcs", hubs_and_far_arcs},
+};
+
+static void extreme_shapes_equal_the_oracle(void **state) {
+  (void)state;
+  uint32_t *u = malloc(SHAPE_SIZE * sizeof *u), *v = malloc(SHAPE_SIZE * sizeof *v);
+  uint64_t *w = malloc(SHAPE_SIZE * sizeof *w);
+  double *reals = malloc(SHAPE_SIZE * sizeof *reals);
+  assert_true(u && v && w && reals);
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (uint64_t i = 0; i < SHAPE_SIZE; i++) {
+      w[i] = shapes[s].edge(i, &u[i], &v[i]);
+      reals[i] = 1.0 / (double)(w[i] + 1); /* more digits than an f32 holds */
+    }
+    dzo_edges edges = {.vertices = SHAPE_SIZE, .count = SHAPE_SIZE, .u = u, .v = v};
+    edges.weight_type = DZO_WEIGHT_U64;
+    edges.weights = w;
+    check_everywhere(&edges, shapes[s].name);
+    edges.weight_type = DZO_WEIGHT_F64;
+    edges.weights = reals;
+    check_everywhere(&edges, shapes[s].name);
+  }
+  free(u);
+  free(v);
+  free(w);
+  free(reals);
+}
+
+/* ---- Real files -------------------------------------------------------------------------------
+ */
+
+typedef struct known {
+  const char *file;
+  uint64_t vertices, edges, components;
+  const char *weight; /* integers exactly, others to 15 digits */
+} known;
+
+static const known known_files[] = {
+    {"tinyEWG.txt", 8, 16, 1, "181"},
+    {"mediumEWG.txt", 250, 1273, 1, "1046351"},
+    {"rome99.gr", 3353, 4444, 22, "1215457"},
+    {"soc-sign-bitcoinotc.csv", 5881, 35592, 4, "-6190"},
+    {"wiki-Vote.txt", 7115, 103689, 24, "7091"},
+    {"foodweb-baydry.konect", 128, 2137, 1, "72.0773488772629"},
+    {"astro-ph.graph", 16706, 121251, 1029, "15677"},
+    {"PGPgiantcompo.graph", 10680, 24316, 1, "10679"},
+    {"power.graph", 4941, 6594, 1, "4940"},
+    {"lesmis.graph", 77, 254, 1, "105"},
+    {"4elt.graph", 15606, 45878, 1, "15605"},
+    {"bcsstk13.mtx", 2003, 42943, 1, "-27812381075940.4"},
+    {"bips98_606.mtx", 7135, 34738, 542, "-785578.353626197"},
+    {"LFAT5.mtx", 14, 30, 3, "-12581762.2443262"},
+    {"jagmesh7.mtx", 1138, 4294, 1, "1137"},
+    {"west0067.mtx", 67, 294, 1, "-63.9103636"},
+    {"karate.mtx", 34, 78, 1, "33"},
+    {"chesapeake.mtx", 39, 170, 1, "38"},
+    {"msf1.mtx", 6, 8, 1, "5"},
+    {"msf2.mtx", 8, 12, 1, "13"},
+    {"msf3.mtx", 5, 7, 1, "5"},
+    {"ldbc-undirected-example.mtx", 9, 12, 1, "3.11"},
+    {"full_symmetric.mtx", 4, 10, 1, "56.1435070037842"},
+    {"matrix_int64.mtx", 7, 12, 1, "-9223372036854775792"},
+    {"matrix_uint64.mtx", 7, 12, 1, "8"},
+    {"graphhpc2015/rmat-10", 1024, 16384, 1, "72.932623094063"},
+    {"graphhpc2015/ssca2-10", 1024, 3056, 130, "188.787097606928"},
+    {"graphhpc2015/ssca2-5", 32, 20, 16, "8.73775726972067"},
+};
+
+static void expect_known_weight(const known *k, dzo_weight_sum sum) {
+  if (sum.type != DZO_WEIGHT_F64) {
+    long long weight = strtoll(k->weight, NULL, 10);
+    if (sum.high != (weight < 0 ? -1 : 0) || sum.low != (uint64_t)weight)
+      fail_msg("%s: weight %lld + %lld * 2^64 instead of %s", k->file, (long long)sum.low,
+               (long long)sum.high, k->weight);
+    return;
+  }
+  double weight = strtod(k->weight, NULL);
+  if (fabs(sum.real - weight) > 1e-14 * fabs(weight))
+    fail_msg("%s: weight %.17g instead of %s", k->file, sum.real, k->weight);
+}
+
+static void check_known(const char *folder, const known *k) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/mst/%s", folder, k->file);
+  dzo_context *context = context_of(2);
+  dzo_edge_list *list;
+  must(context, dzo_edge_list_read(context, path, NULL, &list));
+  dzo_edges edges;
+  dzo_edge_list_view(list, &edges);
+  if (edges.vertices != k->vertices || edges.count != k->edges)
+    fail_msg("%s: %d vertices, %d edges", k->file, (int)edges.vertices, (int)edges.count);
+  oracle_forest *f = oracle_solve(&edges, 0, 0);
+  assert_int_equal(f->components, k->components);
+  expect_known_weight(k, f->total);
+  for (int team = 0; team < TEAMS; team++)
+    check_in_memory(teams[team], &edges, (preparation)team, 0, f, k->file);
+  check_stream(teams[1], &edges, 1000, true, 0, f, k->file);
+
+  dzo_graph *graph;
+  must(context, dzo_graph_read(context, path, NULL, &graph));
+  dzo_msf *msf = solve(context, graph, 0);
+  expect_forest(context, msf, graph, &edges, f, k->file);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  oracle_free(f);
+  dzo_edge_list_destroy(list);
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+static void real_files_give_the_known_forests(void **state) {
+  (void)state;
+  const char *folder = getenv("DZO_TEST_DATA");
+  if (folder == NULL || folder[0] == '\0') {
+    print_message("skipped: DZO_TEST_DATA is not set\n");
+    skip();
+  }
+  for (size_t i = 0; i < sizeof known_files / sizeof *known_files; i++)
+    check_known(folder, &known_files[i]);
+}
+
+/* ---- Memory, cancellation, arguments ----------------------------------------------------------
+ */
+
+static void memory_is_at_most_half_of_the_graph_again(void **state) {
+  (void)state;
+  const double degrees[] = {8, 32};
+  for (int kind = 0; kind < 3; kind++) {
+    for (int d = 0; d < 2; d++) {
+      dzo_generate_options options;
+      dzo_generate_options_init(&options);
+      options.scale = MEDIUM_SCALE + 3;
+      options.degree = degrees[d];
+      dzo_context *maker = context_of(2), *solver = context_of(2);
+      dzo_edge_list *list;
+      must(maker, dzo_edge_list_generate(maker, (dzo_generator)kind, &options, &list));
+      dzo_edges edges;
+      dzo_edge_list_view(list, &edges);
+      dzo_graph *graph;
+      must(maker, dzo_graph_from_edges(maker, &edges, &graph));
+      dzo_msf *msf = solve(solver, graph, 0);
+      uint64_t peak = dzo_context_memory_peak(solver), held = dzo_graph_bytes(graph);
+      if (peak > held / 2)
+        fail_msg("generator %d, degree %g: %d bytes beside a graph of %d (%s)", kind, degrees[d],
+                 (int)peak, (int)held, dzo_msf_plan(msf));
+      dzo_msf_destroy(msf);
+      dzo_graph_destroy(graph);
+      dzo_edge_list_destroy(list);
+      dzo_context_destroy(solver);
+      dzo_context_destroy(maker);
+    }
+  }
+}
+
+static int stop_after(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)phase, (void)done, (void)total;
+  return --*(int *)user < 0;
+}
+
+/* Cancelled at its first, second, ... look at the progress, until it gets through. */
+static void cancelling_leaves_nothing(void **state) {
+  (void)state;
+  int calls_left = INT32_MAX, cancelled = 0;
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.threads = 2;
+  options.progress = stop_after;
+  options.progress_user = &calls_left;
+  dzo_context *context;
+  assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
+  random_graph *g = random_graph_make(3 * TYPES + 5, 3000, DZO_WEIGHT_F64, 0);
+  dzo_graph *graph;
+  must(context, dzo_graph_from_edges(context, &g->edges, &graph));
+  uint64_t held = dzo_context_memory_used(context);
+  dzo_msf *msf;
+  for (dzo_status status = DZO_E_CANCELLED; status != DZO_OK; cancelled++) {
+    calls_left = cancelled;
+    msf = (dzo_msf *)&calls_left;
+    status = dzo_msf_run(context, graph, NULL, &msf);
+    dzo_context_resume(context);
+    if (status != DZO_OK) {
+      assert_int_equal(status, DZO_E_CANCELLED);
+      assert_null(msf);
+      assert_int_equal(dzo_context_memory_used(context), held);
+    }
+    assert_in_range(cancelled, 0, 10000);
+  }
+  assert_in_range(cancelled, 2, 10000);
+  dzo_msf_destroy(msf);
+  calls_left = INT32_MAX;
+  dzo_context_cancel(context); /* as a signal handler would */
+  assert_int_equal(dzo_msf_run(context, graph, NULL, &msf), DZO_E_CANCELLED);
+  assert_null(msf);
+  dzo_context_resume(context);
+  dzo_graph_destroy(graph);
+  random_graph_free(g);
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+static void wrong_arguments_are_named(void **state) {
+  (void)state;
+  const uint32_t u[] = {0, 1}, v[] = {1, 2};
+  dzo_edges edges = {.vertices = 3, .count = 2, .u = u, .v = v};
+  dzo_context *context = teams[1];
+  dzo_graph *graph;
+  must(context, dzo_graph_from_edges(context, &edges, &graph));
+  dzo_msf_options options;
+  dzo_msf_options_init(&options);
+  options.size = 3;
+  dzo_msf *msf = (dzo_msf *)&options;
+  assert_int_equal(dzo_msf_run(context, graph, &options, &msf), DZO_E_ARGUMENT);
+  assert_null(msf);
+  msf = (dzo_msf *)&options;
+  assert_int_equal(dzo_msf_run(context, NULL, NULL, &msf), DZO_E_ARGUMENT);
+  assert_null(msf);
+  assert_int_equal(dzo_msf_run(context, graph, NULL, NULL), DZO_E_ARGUMENT);
+  dzo_msf_destroy(NULL);
+  dzo_graph_destroy(graph);
+  assert_int_equal(dzo_context_memory_used(context), 0);
+}
+
+/* The sums of forests whose weights overflow 64 bits, or cancel. */
+static void sums_are_exact(void **state) {
+  (void)state;
+  const uint32_t u[] = {0, 1, 2, 3, 4}, v[] = {1, 2, 3, 4, 5};
+  dzo_edges edges = {.vertices = 6, .count = 5, .u = u, .v = v, .weight_type = DZO_WEIGHT_U64};
+  edges.weights = (const uint64_t[]){UINT64_MAX, UINT64_MAX, UINT64_MAX, 1, 1};
+  dzo_graph *graph = prepare(teams[1], &edges, BY_NEIGHBOUR);
+  dzo_msf *msf = solve(teams[1], graph, 0);
+  assert_int_equal(dzo_msf_weight(msf).high, 2);
+  assert_int_equal(dzo_msf_weight(msf).low, UINT64_MAX);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  edges.weight_type = DZO_WEIGHT_I64;
+  edges.weights = (const int64_t[]){INT64_MIN, INT64_MIN, INT64_MIN, 5, -6};
+  graph = prepare(teams[1], &edges, BY_NEIGHBOUR);
+  msf = solve(teams[1], graph, 0);
+  assert_true(dzo_msf_weight(msf).high == -2);
+  assert_int_equal(dzo_msf_weight(msf).low, (UINT64_C(1) << 63) - 1);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  edges.weight_type = DZO_WEIGHT_F64;
+  edges.weights = (const double[]){1e100, 1, -1e100, 1e-300, 0x1p1023};
+  graph = prepare(teams[1], &edges, COMPRESSED);
+  msf = solve(teams[1], graph, 0);
+  assert_true(dzo_msf_weight(msf).real == 0x1p1023);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  edges.count = 4;
+  graph = prepare(teams[1], &edges, BY_WEIGHT);
+  msf = solve(teams[1], graph, 1);
+  assert_true(dzo_msf_weight(msf).real == 1);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(small_graphs_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(generated_graphs_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(extreme_shapes_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(real_files_give_the_known_forests, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(memory_is_at_most_half_of_the_graph_again, make_teams,
+                                      break_teams),
+      cmocka_unit_test_setup_teardown(cancelling_leaves_nothing, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(wrong_arguments_are_named, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(sums_are_exact, make_teams, break_teams),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
