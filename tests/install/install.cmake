@@ -26,40 +26,45 @@ function(expect_answer)
   endif()
 endfunction()
 
-set(shared OFF)
-if(KIND STREQUAL "shared")
-  set(shared ON)
-endif()
 set(stage ${WORK}/stage)
 set(prefix ${WORK}/moved)
+if(KIND STREQUAL "shared")
+  set(shared ON)
+  set(lib lib)
+  set(find -DCMAKE_PREFIX_PATH=${prefix})
+else()
+  set(shared OFF)
+  set(lib lib/here)
+  set(find -Ddzo_DIR=${prefix}/${lib}/cmake/dzo)
+endif()
 file(REMOVE_RECURSE ${stage} ${prefix} ${WORK}/consumer)
 
 # ---- Install into a staging folder, as a packager does, for a prefix that does not exist ---------
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER}
     -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared} -DDZO_BUILD_TESTS=OFF
-    -DCMAKE_INSTALL_PREFIX=/nowhere -DCMAKE_INSTALL_LIBDIR=lib/here)
+    -DCMAKE_INSTALL_PREFIX=/nowhere -DCMAKE_INSTALL_LIBDIR=${lib})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_COMMAND} -E env DESTDIR=${stage} ${CMAKE_COMMAND} --install ${WORK}/build)
 file(GLOB_RECURSE strays LIST_DIRECTORIES false RELATIVE ${stage} ${stage}/*)
-list(FILTER strays EXCLUDE REGEX "^nowhere/(bin|lib/here|include/dzo|share)/")
+list(FILTER strays EXCLUDE REGEX "^nowhere/(bin|${lib}|include/dzo|share)/")
 if(strays)
   message(FATAL_ERROR "installed outside the prefix: ${strays}")
 endif()
 file(RENAME ${stage}/nowhere ${prefix})
 
-foreach(path include/dzo/dzo.h lib/here/pkgconfig/dzo.pc lib/here/cmake/dzo/dzoConfig.cmake
+foreach(path include/dzo/dzo.h ${lib}/pkgconfig/dzo.pc ${lib}/cmake/dzo/dzoConfig.cmake
              share/doc/dzo/LICENSE bin/dzo share/man/man1/dzo.1* share/man/man1/dzo-msf.1*
              share/bash-completion/completions/dzo)
   expect_file(${prefix}/${path})
 endforeach()
 if(KIND STREQUAL "shared")
-  expect_file(${prefix}/lib/here/libdzo.so.0.1.0)
-  run(readelf -d ${prefix}/lib/here/libdzo.so)
+  expect_file(${prefix}/${lib}/libdzo.so.0.1.0)
+  run(readelf -d ${prefix}/${lib}/libdzo.so)
   if(NOT output MATCHES "soname: \\[libdzo\\.so\\.0\\.1\\]")
     message(FATAL_ERROR "wrong soname: ${output}")
   endif()
 else()
-  expect_file(${prefix}/lib/here/libdzo.a)
+  expect_file(${prefix}/${lib}/libdzo.a)
 endif()
 
 # ---- The program starts from there --------------------------------------------------------------
@@ -70,7 +75,7 @@ endif()
 
 # ---- CMake --------------------------------------------------------------------------------------
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/consumer -G ${GENERATOR}
-    -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_PREFIX_PATH=${prefix}/lib/here
+    -DCMAKE_C_COMPILER=${C_COMPILER} ${find}
     -DDZO_EXAMPLES=${prefix}/share/doc/dzo/examples)
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
@@ -89,7 +94,7 @@ if(EXISTS ${WORK}/consumer/consumer_cxx)
 endif()
 
 # ---- pkg-config ---------------------------------------------------------------------------------
-set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/here/pkgconfig)
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${lib}/pkgconfig)
 set(link)
 if(KIND STREQUAL "static")
   set(link --static)
@@ -99,5 +104,5 @@ separate_arguments(flags UNIX_COMMAND "${output}")
 set(program ${WORK}/consumer/by_pkg_config)
 run(${C_COMPILER} -std=c11 -Wall -Wextra -Wpedantic -Werror
     ${prefix}/share/doc/dzo/examples/spanning_forest.c -o ${program} ${flags})
-set(ENV{LD_LIBRARY_PATH} ${prefix}/lib/here)
+set(ENV{LD_LIBRARY_PATH} ${prefix}/${lib})
 expect_answer(${program})
