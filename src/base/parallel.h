@@ -8,14 +8,14 @@
 
 #include <stdint.h>
 
-/* Runs once on each thread, thread = 0 .. threads - 1. */
+/* Runs once on each thread, thread = 0 .. threads - 1; 0 is the calling thread. */
 typedef void (*dzo_team_fn)(void *argument, int thread, int threads);
 
 /* Run `fn` on a team of `threads` and return when all have. What they wrote is then visible.
  * Members may run one after another, so none may wait for another. */
 void dzo_team_run(int threads, dzo_team_fn fn, void *argument);
 
-/* Handles the items begin .. end - 1. */
+/* Handles the items begin .. end - 1; thread 0 is the calling thread. */
 typedef void (*dzo_range_fn)(void *argument, uint64_t begin, uint64_t end, int thread);
 
 /* Cut 0 .. count - 1 into ranges of `grain` (the last may be shorter; each begins at a multiple of

@@ -11,6 +11,8 @@
 #include "graph/partition.h"
 #include "graph/row_sort.h"
 
+enum { REPORT = 16 };
+
 typedef struct order_job {
   dzo_context *context;
   dzo_graph *graph;
@@ -38,11 +40,18 @@ static dzo_status order_bucket(dzo_graph *g, const dzo_partition *p, uint64_t bu
   return DZO_OK;
 }
 
+static void report_ordering(const order_job *job, uint64_t bucket) {
+  uint64_t share = (DZO_BUILD_DONE - DZO_BUILD_DEALT) * bucket / job->partition->buckets;
+  (void)dzo_progress(job->context, "build", DZO_BUILD_DEALT + share, DZO_BUILD_DONE);
+}
+
 static void order_buckets(void *argument, uint64_t begin, uint64_t end, int thread) {
   order_job *job = argument;
   for (uint64_t b = begin; b < end; b++) {
     if (dzo_is_cancelled(job->context) || __atomic_load_n(&job->status, __ATOMIC_RELAXED) != 0)
       return;
+    if (thread == 0 && b % REPORT == 0)
+      report_ordering(job, b);
     dzo_status status = order_bucket(job->graph, job->partition, b, &job->sorters[thread]);
     if (status != DZO_OK)
       __atomic_store_n(&job->status, (int)status, __ATOMIC_RELAXED);
@@ -63,7 +72,7 @@ static dzo_status order_all(dzo_context *context, dzo_graph *g, const dzo_partit
     dzo_row_sorter_free(&job.sorters[t]);
   dzo_free(job.sorters);
   DZO_TRY((dzo_status)job.status);
-  return dzo_progress(context, "build", 4, 4);
+  return dzo_progress(context, "build", DZO_BUILD_DONE, DZO_BUILD_DONE);
 }
 
 static dzo_status copy_labels(dzo_context *context, const dzo_edges *edges, dzo_graph *g) {

@@ -122,7 +122,7 @@ static dzo_status count_all(deal_job *job) {
   dzo_parallel_for(context->threads, job->chunks, 1, count_chunks, job);
   if (job->first_bad != UINT64_MAX)
     return dzo_edges_fail(context, job->edges, job->first_bad);
-  DZO_TRY(dzo_progress(context, "build", 1, 4));
+  DZO_TRY(dzo_progress(context, "build", DZO_BUILD_COUNTED, DZO_BUILD_DONE));
   job->graph->arcs = start_chunks(job);
   return DZO_OK;
 }
@@ -308,8 +308,13 @@ static bool dealer_make(dzo_context *context, uint64_t buckets, dealer *d) {
          d->keys != NULL && d->numbers != NULL;
 }
 
+/* A cancel is found by those who poll. */
+static void report_dealing(const deal_job *job, uint64_t chunk) {
+  uint64_t share = (DZO_BUILD_DEALT - DZO_BUILD_COUNTED) * chunk / job->chunks;
+  (void)dzo_progress(job->context, "build", DZO_BUILD_COUNTED + share, DZO_BUILD_DONE);
+}
+
 static void deal_chunks(void *argument, uint64_t begin, uint64_t end, int thread) {
-  (void)thread;
   deal_job *job = argument;
   uint64_t buckets = job->out->buckets;
   dealer d;
@@ -321,6 +326,8 @@ static void deal_chunks(void *argument, uint64_t begin, uint64_t end, int thread
   for (uint64_t chunk = begin; chunk < end; chunk++) {
     memcpy(d.next, job->counts + chunk * buckets, buckets * sizeof *d.next);
     memcpy(d.first, d.next, buckets * sizeof *d.first);
+    if (thread == 0)
+      report_dealing(job, chunk);
     deal_chunk(job, &d, chunk);
   }
   end_streaming();
@@ -333,7 +340,7 @@ static dzo_status deal_all(deal_job *job) {
   dzo_parallel_for(job->context->threads, job->chunks, 1, deal_chunks, job);
   if (job->failed)
     return DZO_E_MEMORY;
-  return dzo_progress(job->context, "build", 2, 4);
+  return dzo_progress(job->context, "build", DZO_BUILD_DEALT, DZO_BUILD_DONE);
 }
 
 dzo_status dzo_partition_run(dzo_context *context, const dzo_edges *edges, dzo_graph *graph,

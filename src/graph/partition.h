@@ -7,6 +7,9 @@
 
 #include "graph/csr.h"
 
+/* Progress of the phase "build". */
+enum { DZO_BUILD_COUNTED = 100, DZO_BUILD_DEALT = 550, DZO_BUILD_DONE = 1000 };
+
 typedef struct dzo_partition {
   unsigned shift;           /* row r is in bucket r >> shift; at most 16 */
   uint64_t buckets;         /* 2^32 vertices: at most 2^16 */

@@ -6,6 +6,7 @@
 #include "graph/row_sort.h"
 
 enum {
+  REPORT = 16,
   GROUP_UNITS = 1 << 15, /* arcs + rows of a group */
   LARGE = 1 << 18        /* groups of more arcs take turns, so that one scratch serves them all */
 };
@@ -48,7 +49,8 @@ typedef struct sort_job {
   dzo_graph *graph;
   dzo_row_order order;
   dzo_row_sorter *sorters; /* [threads] */
-  uint64_t large_groups;   /* left out; accessed atomically */
+  uint64_t groups;
+  uint64_t large_groups; /* left out; accessed atomically */
 } sort_job;
 
 /* Least significant criterion first. Where the rows are ordered by neighbour already, their order
@@ -86,6 +88,8 @@ static void sort_group(const sort_job *job, dzo_row_group group, dzo_row_sorter 
 static void sort_groups(void *argument, uint64_t begin, uint64_t end, int thread) {
   sort_job *job = argument;
   for (uint64_t i = begin; i < end && !dzo_is_cancelled(job->context); i++) {
+    if (thread == 0 && i % REPORT == 0)
+      (void)dzo_progress(job->context, "sort", i, job->groups);
     dzo_row_group group = dzo_row_group_at(job->graph, i);
     uint64_t arcs = group_arcs(job->graph, group);
     if (arcs > LARGE)
@@ -114,7 +118,7 @@ static uint64_t largest_group(const dzo_graph *g, uint64_t groups) {
 
 static dzo_status sort_all(sort_job *job) {
   dzo_context *context = job->context;
-  uint64_t groups = dzo_row_group_count(job->graph), largest = largest_group(job->graph, groups);
+  uint64_t groups = job->groups, largest = largest_group(job->graph, groups);
   for (int t = 0; t < context->threads; t++) {
     job->sorters[t].context = context;
     DZO_TRY(dzo_rows_reserve(&job->sorters[t], t > 0 && largest > LARGE ? LARGE : largest));
@@ -122,11 +126,12 @@ static dzo_status sort_all(sort_job *job) {
   dzo_parallel_for(context->threads, groups, 1, sort_groups, job);
   if (job->large_groups > 0)
     sort_large_groups(job, groups);
-  return dzo_progress(context, "sort", 1, 1);
+  return dzo_progress(context, "sort", groups, groups);
 }
 
 dzo_status dzo_graph_order_rows(dzo_context *context, dzo_graph *graph, dzo_row_order order) {
-  sort_job job = {.context = context, .graph = graph, .order = order};
+  sort_job job = {
+      .context = context, .graph = graph, .order = order, .groups = dzo_row_group_count(graph)};
   job.sorters = dzo_calloc(context, (uint64_t)context->threads, sizeof *job.sorters);
   if (job.sorters == NULL)
     return DZO_E_MEMORY;
