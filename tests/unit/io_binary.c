@@ -1,0 +1,821 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/context.h"
+#include "dzo/msf.h"
+#include "failing_memory.h"
+#include "graph/csr.h"
+#include "graph/edge_list.h"
+#include "io/native.h"
+#include "io/reader.h"
+#include "io_files.h"
+#include "random_graphs.h"
+
+/* ---- Files made by hand ---------------------------------------------------------------------- */
+
+enum { MOST_BYTES = 1 << 16 };
+
+typedef struct bytes {
+  unsigned char data[MOST_BYTES];
+  size_t size;
+} bytes;
+
+static void put(bytes *b, uint64_t value, unsigned width) {
+  assert_true(b->size + width <= MOST_BYTES);
+  for (unsigned i = 0; i < width; i++)
+    b->data[b->size++] = (unsigned char)(value >> 8 * i);
+}
+
+static void put_all(bytes *b, const uint64_t *values, size_t count, unsigned width) {
+  for (size_t i = 0; i < count; i++)
+    put(b, values[i], width);
+}
+
+static void put_real(bytes *b, double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  put(b, bits, 8);
+}
+
+/* What reading should give. */
+typedef struct expected {
+  uint64_t vertices, count;
+  const uint32_t *u, *v;
+  dzo_weight_type type;
+  const double *weights; /* NULL: all 1 */
+  const uint64_t *numbers;
+} expected;
+
+static double weight_at(const dzo_edges *e, uint64_t i) {
+  switch (e->weight_type) {
+  case DZO_WEIGHT_U32:
+    return ((const uint32_t *)e->weights)[i];
+  case DZO_WEIGHT_I64:
+    return (double)((const int64_t *)e->weights)[i];
+  case DZO_WEIGHT_F64:
+    return ((const double *)e->weights)[i];
+  default:
+    return 1;
+  }
+}
+
+static uint64_t number_at(const dzo_edges *e, uint64_t i) {
+  return e->numbers != NULL ? e->numbers[i] : e->first_number + i;
+}
+
+static void check_chunk(const dzo_edges *got, const expected *x, uint64_t first) {
+  assert_int_equal(got->vertices, x->vertices);
+  assert_int_equal(got->weight_type, x->type);
+  for (uint64_t i = 0; i < got->count; i++) {
+    assert_true(first + i < x->count);
+    assert_int_equal(got->u[i], x->u[first + i]);
+    assert_int_equal(got->v[i], x->v[first + i]);
+    assert_int_equal(number_at(got, i), x->numbers[first + i]);
+    assert_true(weight_at(got, i) == (x->weights != NULL ? x->weights[first + i] : 1));
+  }
+}
+
+static dzo_status read_memory(dzo_context *context, const bytes *b, dzo_format format,
+                              dzo_edge_list **out) {
+  dzo_input *input;
+  *out = NULL;
+  DZO_TRY(dzo_input_open_memory(context, "file", b->data, b->size, DZO_INPUT_WHOLE, &input));
+  dzo_status status = dzo_edge_list_read_input(context, input, format, out);
+  dzo_input_close(input);
+  return status;
+}
+
+/* Read whole and as a stream, with the format given and found. */
+static void check(const bytes *b, dzo_format format, const expected *x) {
+  dzo_context *context = files_context(2);
+  const dzo_format formats[] = {format, DZO_FORMAT_AUTO};
+  files_put(files_path("fixture"), b->data, b->size);
+  for (int i = 0; i < 2; i++) {
+    dzo_edge_list *list;
+    must(context, read_memory(context, b, formats[i], &list));
+    assert_int_equal(dzo_edge_list_format(list), format);
+    dzo_edges got;
+    dzo_edge_list_view(list, &got);
+    assert_int_equal(got.count, x->count);
+    check_chunk(&got, x, 0);
+    dzo_edge_list_destroy(list);
+    dzo_read_options options;
+    dzo_read_options_init(&options);
+    options.format = formats[i];
+    dzo_edge_source source;
+    must(context, dzo_edge_source_open(context, files_path("fixture"), &options, &source));
+    uint64_t count = 0;
+    do {
+      must(context, source.next(source.user, context, &got));
+      check_chunk(&got, x, count);
+      count += got.count;
+    } while (got.count > 0);
+    assert_int_equal(count, x->count);
+    source.close(source.user);
+  }
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+/* 0-1 (1.5), 1-2 (-1), 1-1 (0.25) twice in its row, 1-2 (7) again, vertex 3 alone. */
+static void make_contest(bytes *b) {
+  *b = (bytes){.size = 0};
+  put(b, 4, 4);
+  put(b, 8, 8);
+  put(b, 0, 1);
+  put(b, 0, 1);
+  put_all(b, (const uint64_t[]){0, 1, 6, 8, 8}, 5, 8);
+  put_all(b, (const uint64_t[]){1, 2, 1, 1, 0, 2, 1, 1}, 8, 4);
+  const double weights[] = {1.5, -1, 0.25, 0.25, 1.5, 7, 7, -1};
+  for (int i = 0; i < 8; i++)
+    put_real(b, weights[i]);
+}
+
+static void contest_files_are_read(void **state) {
+  (void)state;
+  bytes b;
+  make_contest(&b);
+  check(&b, DZO_FORMAT_GRAPHHPC,
+        &(expected){4, 4, (const uint32_t[]){0, 1, 1, 1}, (const uint32_t[]){1, 2, 1, 2},
+                    DZO_WEIGHT_F64, (const double[]){1.5, -1, 0.25, 7},
+                    (const uint64_t[]){0, 1, 2, 5}});
+}
+
+static void make_egr(bytes *b, bool weighted, bool symmetric) {
+  *b = (bytes){.size = 0};
+  put(b, 3, 4);
+  put(b, 5, 4);
+  put_all(b, (const uint64_t[]){0, 1, 3, 5}, 4, 4);
+  put_all(b, (const uint64_t[]){1, 0, 2, 1, 2}, 5, 4);
+  if (weighted)
+    put_all(b, (const uint64_t[]){9, symmetric ? 9 : 8, (uint64_t)-4, (uint64_t)-4, 3}, 5, 4);
+}
+
+static void ecl_files_are_read(void **state) {
+  (void)state;
+  bytes b;
+  make_egr(&b, true, true);
+  check(&b, DZO_FORMAT_EGR,
+        &(expected){3, 3, (const uint32_t[]){0, 1, 2}, (const uint32_t[]){1, 2, 2}, DZO_WEIGHT_I64,
+                    (const double[]){9, -4, 3}, (const uint64_t[]){0, 2, 4}});
+  make_egr(&b, false, true);
+  check(&b, DZO_FORMAT_EGR,
+        &(expected){3, 3, (const uint32_t[]){0, 1, 2}, (const uint32_t[]){1, 2, 2}, DZO_WEIGHT_NONE,
+                    NULL, (const uint64_t[]){0, 2, 4}});
+  make_egr(&b, true, false);
+  check(&b, DZO_FORMAT_EGR,
+        &(expected){3, 5, (const uint32_t[]){0, 1, 1, 2, 2}, (const uint32_t[]){1, 0, 2, 1, 2},
+                    DZO_WEIGHT_I64, (const double[]){9, 8, -4, -4, 3},
+                    (const uint64_t[]){0, 1, 2, 3, 4}});
+}
+
+static void make_gap(bytes *b, bool directed, bool weighted) {
+  *b = (bytes){.size = 0};
+  put(b, directed, 1);
+  put(b, 4, 8);
+  put(b, 3, 8);
+  for (int side = 0; side < 1 + directed; side++) {
+    put_all(b, (const uint64_t[]){0, 1, 3, 4}, 4, 8);
+    const uint64_t neighbours[] = {1, 0, 2, 1}, weights[] = {5, 5, 6, directed ? 7 : 6};
+    for (int i = 0; i < 4; i++) {
+      put(b, neighbours[i], 4);
+      if (weighted)
+        put(b, weights[i], 4);
+    }
+  }
+}
+
+static void gap_files_are_read(void **state) {
+  (void)state;
+  bytes b;
+  make_gap(&b, false, true);
+  check(&b, DZO_FORMAT_GAP,
+        &(expected){3, 2, (const uint32_t[]){0, 1}, (const uint32_t[]){1, 2}, DZO_WEIGHT_U32,
+                    (const double[]){5, 6}, (const uint64_t[]){0, 2}});
+  make_gap(&b, false, false);
+  check(&b, DZO_FORMAT_GAP,
+        &(expected){3, 2, (const uint32_t[]){0, 1}, (const uint32_t[]){1, 2}, DZO_WEIGHT_NONE, NULL,
+                    (const uint64_t[]){0, 2}});
+  make_gap(&b, true, true);
+  check(&b, DZO_FORMAT_GAP,
+        &(expected){3, 4, (const uint32_t[]){0, 1, 1, 2}, (const uint32_t[]){1, 0, 2, 1},
+                    DZO_WEIGHT_U32, (const double[]){5, 5, 6, 7}, (const uint64_t[]){0, 1, 2, 3}});
+}
+
+/* One way: 0-1, 0-2, 2-2. */
+static void make_galois(bytes *b, unsigned version, unsigned weight_bytes, bool padded) {
+  *b = (bytes){.size = 0};
+  put_all(b, (const uint64_t[]){version, weight_bytes, 3, 3}, 4, 8);
+  put_all(b, (const uint64_t[]){2, 2, 3}, 3, 8);
+  put_all(b, (const uint64_t[]){1, 2, 2}, 3, version == 1 ? 4 : 8);
+  if (version == 1 && padded)
+    put(b, 0, 4);
+  put_all(b, (const uint64_t[]){10, 20, 30}, 3, weight_bytes);
+}
+
+static void galois_files_are_read(void **state) {
+  (void)state;
+  bytes b;
+  expected x = {3,
+                3,
+                (const uint32_t[]){0, 0, 2},
+                (const uint32_t[]){1, 2, 2},
+                DZO_WEIGHT_U32,
+                (const double[]){10, 20, 30},
+                (const uint64_t[]){0, 1, 2}};
+  for (unsigned version = 1; version <= 2; version++) {
+    make_galois(&b, version, 4, true);
+    x.type = DZO_WEIGHT_U32;
+    check(&b, DZO_FORMAT_GALOIS, &x);
+    make_galois(&b, version, 8, true);
+    x.type = DZO_WEIGHT_I64;
+    check(&b, DZO_FORMAT_GALOIS, &x);
+  }
+  x.type = DZO_WEIGHT_NONE;
+  x.weights = NULL;
+  make_galois(&b, 1, 0, true);
+  check(&b, DZO_FORMAT_GALOIS, &x);
+  make_galois(&b, 1, 0, false);
+  check(&b, DZO_FORMAT_GALOIS, &x);
+}
+
+static void empty_graphs_are_read(void **state) {
+  (void)state;
+  bytes b = {.size = 0};
+  put_all(&b, (const uint64_t[]){1, 0, 0, 0}, 4, 8);
+  const expected none = {.vertices = 0, .type = DZO_WEIGHT_NONE};
+  check(&b, DZO_FORMAT_GALOIS, &none);
+  b = (bytes){.size = 0};
+  put_all(&b, (const uint64_t[]){0, 0, 0}, 3, 4);
+  dzo_context *context = files_context(1);
+  dzo_edge_list *list;
+  must(context, read_memory(context, &b, DZO_FORMAT_EGR, &list));
+  dzo_edge_list_destroy(list);
+  dzo_context_destroy(context);
+}
+
+/* ---- Damage ---------------------------------------------------------------------------------- */
+
+static void fails(const bytes *b, dzo_format format, dzo_status expected_status, const char *part) {
+  dzo_context *context = files_context(1);
+  dzo_edge_list *list;
+  must_fail(context, read_memory(context, b, format, &list), expected_status, part);
+  assert_null(list);
+  dzo_edge_source source;
+  files_put(files_path("broken"), b->data, b->size);
+  dzo_read_options options;
+  dzo_read_options_init(&options);
+  options.format = format;
+  dzo_status status = dzo_edge_source_open(context, files_path("broken"), &options, &source);
+  if (status == DZO_OK) {
+    dzo_edges chunk = {.count = 1};
+    while (status == DZO_OK && chunk.count > 0)
+      status = source.next(source.user, context, &chunk);
+    source.close(source.user);
+  }
+  must_fail(context, status, expected_status, part);
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+static void set(bytes *b, size_t at, uint64_t value, unsigned width) {
+  for (unsigned i = 0; i < width; i++)
+    b->data[at + i] = (unsigned char)(value >> 8 * i);
+}
+
+static void contest_damage_is_named(void **state) {
+  (void)state;
+  const size_t offsets = 14, neighbours = 14 + 40, weights = neighbours + 32;
+  bytes good, b;
+  make_contest(&good);
+  b = good;
+  b.data[12] = 1;
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 12");
+  b = good;
+  b.size--;
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 149: the file has 149 bytes");
+  b = good;
+  b.size = 13;
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "14 bytes");
+  b = good;
+  set(&b, 4, UINT64_C(1) << 62, 8);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "4611686018427387904 entries");
+  b = good;
+  set(&b, offsets, 1, 8);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 14: row offset 1 of vertex 0 is not 0");
+  b = good;
+  set(&b, offsets + 16, 9, 8);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 38: row offset 8 of vertex 3 is less");
+  b = good;
+  set(&b, offsets + 32, 9, 8);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 46: row offset 9 of vertex 4 is not the num");
+  b = good;
+  set(&b, neighbours + 4 * 4, 4, 4);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 70: neighbour 4 is not below the 4 vertices");
+  b = good;
+  set(&b, weights + 8 * 2 + 6, 0x7ff8, 2);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "byte 102: the weight of entry 2 is NaN");
+  b = good;
+  set(&b, weights + 6, 0x4000, 2); /* 0-1 weighs differently from 1-0 */
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "not symmetric");
+  b = good;
+  set(&b, weights + 8 * 2 + 6, 0x4000, 2);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "loop");
+  b = good;
+  set(&b, neighbours + 4 * 2, 3, 4);
+  fails(&b, DZO_FORMAT_GRAPHHPC, DZO_E_FORMAT, "");
+}
+
+static void other_damage_is_named(void **state) {
+  (void)state;
+  bytes b;
+  make_egr(&b, true, true);
+  set(&b, 0, (uint64_t)-1, 4);
+  fails(&b, DZO_FORMAT_EGR, DZO_E_FORMAT, "2^31 - 1");
+  make_egr(&b, true, true);
+  b.size -= 2;
+  fails(&b, DZO_FORMAT_EGR, DZO_E_FORMAT, "the file has");
+  make_gap(&b, false, true);
+  set(&b, 17 + 32 + 4, 6, 4);
+  fails(&b, DZO_FORMAT_GAP, DZO_E_FORMAT, "not symmetric");
+  make_gap(&b, false, true);
+  b.data[0] = 2;
+  fails(&b, DZO_FORMAT_GAP, DZO_E_FORMAT, "byte 0");
+  make_gap(&b, true, true);
+  set(&b, 17 + 32, (uint64_t)-1, 4);
+  fails(&b, DZO_FORMAT_GAP, DZO_E_FORMAT, "neighbour 4294967295");
+  make_galois(&b, 1, 4, true);
+  b.data[0] = 3;
+  fails(&b, DZO_FORMAT_GALOIS, DZO_E_FORMAT, "version");
+  make_galois(&b, 1, 4, true);
+  b.data[8] = 16;
+  fails(&b, DZO_FORMAT_GALOIS, DZO_E_FORMAT, "4 nor 8 bytes");
+  make_galois(&b, 2, 4, true);
+  set(&b, 32 + 24, UINT64_C(1) << 32, 8);
+  fails(&b, DZO_FORMAT_GALOIS, DZO_E_FORMAT, "neighbour 4294967296");
+  b = (bytes){.size = 0};
+  put_all(&b, (const uint64_t[]){2, 0, UINT64_C(1) << 40, 0}, 4, 8);
+  fails(&b, DZO_FORMAT_GALOIS, DZO_E_FORMAT, "1099511627776 vertices");
+}
+
+/* A small graph file of a binary format. */
+static bytes small_file(dzo_context *context, dzo_format format, int variant) {
+  const uint32_t u[] = {0, 2, 1, 3, 0, 2}, v[] = {1, 1, 1, 4, 1, 2};
+  const uint32_t weights[] = {7, 0, 3, 100000, 7, 2};
+  const uint64_t labels[] = {5, 6, 8, 100, 101, 200},
+                 sparse[] = {1, 700, 70000, 1000000, 1 << 30, 1u << 31};
+  dzo_edges edges = {.vertices = 6,
+                     .count = 6,
+                     .u = u,
+                     .v = v,
+                     .weight_type = variant == 1 ? DZO_WEIGHT_NONE : DZO_WEIGHT_U32,
+                     .weights = variant == 1 ? NULL : weights};
+  const double reals[] = {0.1, 1e300, -5, (double)INFINITY, 0.3, -0.1};
+  if (variant >= 2 && format == DZO_FORMAT_DZO) {
+    edges.labels = labels;
+    edges.numbers = sparse;
+    edges.weight_type = DZO_WEIGHT_F64;
+    edges.weights = reals;
+  }
+  dzo_graph *graph;
+  must(context, dzo_graph_from_edges(context, &edges, &graph));
+  if (variant == 3)
+    must(context, dzo_graph_sort_rows(context, graph, DZO_ROWS_BY_WEIGHT));
+  if (variant >= 2)
+    must(context, dzo_graph_compress(context, graph));
+  const char *path = files_path("small");
+  must(context, dzo_graph_write(context, graph, format, path));
+  dzo_graph_destroy(graph);
+  size_t size;
+  char *data = files_get(path, &size);
+  assert_true(data != NULL && size <= MOST_BYTES);
+  bytes b = {.size = size};
+  memcpy(b.data, data, size);
+  free(data);
+  return b;
+}
+
+/* Whatever was read must be a graph. */
+static bool try_bytes(dzo_context *context, const bytes *b, dzo_format format) {
+  dzo_edge_list *list;
+  /* A block of just that size, so that a sanitizer sees a read beyond it. */
+  unsigned char *exact = malloc(b->size > 0 ? b->size : 1);
+  assert_non_null(exact);
+  memcpy(exact, b->data, b->size);
+  dzo_input *input;
+  must(context, dzo_input_open_memory(context, "file", exact, b->size, DZO_INPUT_WHOLE, &input));
+  dzo_status status = dzo_edge_list_read_input(context, input, format, &list);
+  dzo_input_close(input);
+  free(exact);
+  if (status == DZO_OK) {
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    dzo_graph *graph;
+    must(context, dzo_graph_from_edges(context, &edges, &graph));
+    dzo_graph_destroy(graph);
+    dzo_edge_list_destroy(list);
+  } else {
+    assert_null(list);
+    assert_true(status == DZO_E_FORMAT || status == DZO_E_UNSUPPORTED);
+    assert_true(strlen(dzo_context_message(context)) > 0);
+  }
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  return status == DZO_OK;
+}
+
+static void no_flipped_byte_or_early_end_crashes(void **state) {
+  (void)state;
+  dzo_context *context = files_context(1);
+  for (int format = DZO_FORMAT_GRAPHHPC; format <= DZO_FORMAT_DZO; format++)
+    for (int variant = 0; variant < 4; variant++) {
+      bytes b = small_file(context, (dzo_format)format, variant);
+      int accepted = 0;
+      for (size_t at = 0; at < b.size; at++) {
+        unsigned char kept = b.data[at];
+        const unsigned char flips[] = {0x01, 0x80, 0xff, 0x7f};
+        for (size_t f = 0; f < sizeof flips; f++) {
+          b.data[at] = kept ^ flips[f];
+          (void)try_bytes(context, &b, (dzo_format)format);
+        }
+        b.data[at] = kept;
+        bytes shorter = b;
+        shorter.size = at;
+        accepted += at > 0 && try_bytes(context, &shorter, (dzo_format)format);
+      }
+      /* Without its weights, or its padding, a file may be one without weights. */
+      assert_true(accepted <= (format != DZO_FORMAT_GRAPHHPC && format != DZO_FORMAT_DZO));
+    }
+  dzo_context_destroy(context);
+}
+
+/* ---- Our own format -------------------------------------------------------------------------- */
+
+static void native_damage_is_noticed(void **state) {
+  (void)state;
+  dzo_context *context = files_context(1);
+  bytes b = small_file(context, DZO_FORMAT_DZO, 0);
+  dzo_edge_list *list;
+  bytes good = b;
+  b.data[0] = 'X';
+  must_fail(context, read_memory(context, &b, DZO_FORMAT_DZO, &list), DZO_E_FORMAT, "byte 0");
+  b = good;
+  b.data[8] = 2;
+  must_fail(context, read_memory(context, &b, DZO_FORMAT_DZO, &list), DZO_E_UNSUPPORTED,
+            "version 2");
+  b = good;
+  b.data[16]++;
+  must_fail(context, read_memory(context, &b, DZO_FORMAT_DZO, &list), DZO_E_FORMAT,
+            "header is damaged");
+  b = good;
+  b.data[b.size - 1]++;
+  must_fail(context, read_memory(context, &b, DZO_FORMAT_DZO, &list), DZO_E_FORMAT, "checksum");
+  b = good;
+  b.size--;
+  must_fail(context, read_memory(context, &b, DZO_FORMAT_DZO, &list), DZO_E_FORMAT, "size");
+  dzo_context_destroy(context);
+}
+
+/* With the checksums left out, what is loaded must still be a graph. */
+static bool loads(dzo_context *context, const bytes *b) {
+  unsigned char *exact = malloc(b->size);
+  assert_non_null(exact);
+  memcpy(exact, b->data, b->size);
+  dzo_input *input;
+  must(context, dzo_input_open_memory(context, "file", exact, b->size, DZO_INPUT_WHOLE, &input));
+  dzo_graph *graph;
+  dzo_status status = dzo_graph_load_unsummed(context, input, &graph);
+  dzo_input_close(input);
+  free(exact);
+  if (status == DZO_OK) {
+    dzo_edge_list *list;
+    dzo_msf *msf;
+    must(context, dzo_graph_to_edge_list(context, graph, &list));
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    must(context, dzo_edges_check(context, &edges));
+    must(context, dzo_msf_run(context, graph, NULL, &msf));
+    dzo_msf_destroy(msf);
+    dzo_edge_list_destroy(list);
+    dzo_graph_destroy(graph);
+  } else {
+    assert_null(graph);
+    assert_true(status == DZO_E_FORMAT || status == DZO_E_UNSUPPORTED);
+  }
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  return status == DZO_OK;
+}
+
+static void forged_checksums_do_not_help(void **state) {
+  (void)state;
+  dzo_context *context = files_context(1);
+  for (int variant = 0; variant < 4; variant++) {
+    bytes b = small_file(context, DZO_FORMAT_DZO, variant);
+    assert_true(loads(context, &b));
+    int accepted = 0, tried = 0;
+    for (size_t at = 0; at < b.size; at++) {
+      unsigned char kept = b.data[at];
+      for (unsigned flip = 1; flip < 256; flip = flip * 2 + (flip == 128)) {
+        b.data[at] = (unsigned char)(kept ^ flip);
+        accepted += loads(context, &b);
+        tried++;
+      }
+      b.data[at] = kept;
+    }
+    /* Padding, labels, and weights that change in a consistent way. */
+    assert_true(accepted < tried * 3 / 4);
+  }
+  dzo_context_destroy(context);
+}
+
+static bool same_array(const void *a, const void *b, uint64_t bytes) {
+  return (a == NULL) == (b == NULL) && (a == NULL || memcmp(a, b, bytes) == 0);
+}
+
+static void check_same_graph(const dzo_graph *a, const dzo_graph *b) {
+  assert_int_equal(a->vertices, b->vertices);
+  assert_int_equal(a->edges, b->edges);
+  assert_int_equal(a->arcs, b->arcs);
+  assert_int_equal(a->loops, b->loops);
+  assert_int_equal(a->number_bound, b->number_bound);
+  assert_int_equal(a->first_label, b->first_label);
+  assert_int_equal(a->row_order, b->row_order);
+  assert_int_equal(a->map.type, b->map.type);
+  assert_int_equal(a->map.kind, b->map.kind);
+  assert_int_equal(a->map.wide, b->map.wide);
+  assert_int_equal(a->map.base, b->map.base);
+  assert_int_equal(a->map.dictionary_size, b->map.dictionary_size);
+  assert_true(same_array(a->map.dictionary, b->map.dictionary, 8 * a->map.dictionary_size));
+  assert_true(same_array(a->offsets, b->offsets, 8 * (a->vertices + 1)));
+  assert_true(same_array(a->neighbours, b->neighbours, 4 * a->arcs));
+  assert_true(same_array(a->keys32, b->keys32, 4 * a->arcs));
+  assert_true(same_array(a->keys64, b->keys64, 8 * a->arcs));
+  assert_true(same_array(a->numbers32, b->numbers32, 4 * a->arcs));
+  assert_true(same_array(a->numbers64, b->numbers64, 8 * a->arcs));
+  assert_true(same_array(a->loop_vertices, b->loop_vertices, 4 * a->loops));
+  assert_true(same_array(a->loop_keys, b->loop_keys, 8 * a->loops));
+  assert_true(same_array(a->loop_numbers, b->loop_numbers, 8 * a->loops));
+  assert_true(same_array(a->labels, b->labels, 8 * a->vertices));
+  assert_int_equal(dzo_graph_is_compressed(a), dzo_graph_is_compressed(b));
+  assert_int_equal(dzo_graph_bytes(a), dzo_graph_bytes(b));
+}
+
+static void save_and_load(dzo_context *context, const dzo_graph *graph) {
+  const char *path = files_path("native");
+  dzo_graph *loaded;
+  must(context, dzo_graph_write(context, graph, DZO_FORMAT_DZO, path));
+  must(context, dzo_graph_read(context, path, NULL, &loaded));
+  check_same_graph(graph, loaded);
+  size_t size;
+  char *data = files_get(path, &size);
+  must(context, dzo_graph_write(context, loaded, DZO_FORMAT_DZO, path));
+  assert_true(files_equal(path, data, size));
+  free(data);
+  dzo_graph_destroy(loaded);
+}
+
+static void prepared_graphs_come_back_as_they_were(void **state) {
+  (void)state;
+  dzo_context *context = files_context(3);
+  for (uint64_t seed = 0; seed < 40; seed++)
+    for (int type = DZO_WEIGHT_NONE; type <= DZO_WEIGHT_F64; type++) {
+      random_graph *g = random_graph_make(seed, 300, (dzo_weight_type)type, 0);
+      dzo_graph *graph;
+      must(context, dzo_graph_from_edges(context, &g->edges, &graph));
+      save_and_load(context, graph);
+      if (seed % 2 == 1)
+        must(context, dzo_graph_renumber(context, graph));
+      must(context, dzo_graph_sort_rows(context, graph, DZO_ROWS_BY_WEIGHT));
+      save_and_load(context, graph);
+      must(context, dzo_graph_compress(context, graph));
+      save_and_load(context, graph);
+      dzo_graph_destroy(graph);
+      random_graph_free(g);
+    }
+  assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+/* ---- Larger files ---------------------------------------------------------------------------- */
+
+/* The edges of a stream, all of them. */
+static void collect(dzo_context *context, const char *path, dzo_edges *out) {
+  dzo_edge_source source;
+  must(context, dzo_edge_source_open(context, path, NULL, &source));
+  *out = (dzo_edges){.count = 0};
+  uint32_t *u = NULL, *v = NULL;
+  uint64_t *numbers = NULL;
+  char *weights = NULL;
+  dzo_edges chunk;
+  for (;;) {
+    must(context, source.next(source.user, context, &chunk));
+    if (chunk.count == 0)
+      break;
+    uint64_t count = out->count + chunk.count;
+    size_t width = chunk.weight_type == DZO_WEIGHT_U32    ? 4
+                   : chunk.weight_type == DZO_WEIGHT_NONE ? 0
+                                                          : 8;
+    u = realloc(u, count * sizeof *u);
+    v = realloc(v, count * sizeof *v);
+    numbers = realloc(numbers, count * sizeof *numbers);
+    weights = realloc(weights, count * 8);
+    assert_true(u != NULL && v != NULL && numbers != NULL && weights != NULL);
+    memcpy(u + out->count, chunk.u, chunk.count * sizeof *u);
+    memcpy(v + out->count, chunk.v, chunk.count * sizeof *v);
+    if (width > 0)
+      memcpy(weights + out->count * width, chunk.weights, chunk.count * width);
+    for (uint64_t i = 0; i < chunk.count; i++)
+      numbers[out->count + i] = number_at(&chunk, i);
+    *out = chunk;
+    out->u = u;
+    out->v = v;
+    out->weights = weights;
+    out->numbers = numbers;
+    out->count = count;
+  }
+  source.close(source.user);
+}
+
+static void free_collected(dzo_edges *e) {
+  free((void *)(uintptr_t)e->u);
+  free((void *)(uintptr_t)e->v);
+  free((void *)(uintptr_t)e->weights);
+  free((void *)(uintptr_t)e->numbers);
+}
+
+static void check_same_edges(const dzo_edges *a, const dzo_edges *b) {
+  assert_int_equal(a->count, b->count);
+  assert_int_equal(a->vertices, b->vertices);
+  assert_int_equal(a->weight_type, b->weight_type);
+  for (uint64_t i = 0; i < a->count; i++) {
+    if (a->u[i] != b->u[i] || a->v[i] != b->v[i] || number_at(a, i) != number_at(b, i) ||
+        weight_at(a, i) != weight_at(b, i))
+      fail_msg("edge %llu differs", (unsigned long long)i);
+  }
+}
+
+/* Rows of many lengths, loops in most, one row that spans many chunks and is mostly loops. */
+static void streams_give_what_reading_gives(void **state) {
+  (void)state;
+  enum { EDGES = 200000, VERTICES = 3000 };
+  uint32_t *u = calloc(EDGES, sizeof *u), *v = calloc(EDGES, sizeof *v);
+  int64_t *weights = calloc(EDGES, sizeof *weights);
+  assert_true(u != NULL && v != NULL && weights != NULL);
+  random_source random = {4};
+  for (uint64_t i = 0; i < EDGES; i++) {
+    u[i] = i % 3 == 0 ? 1500 : (uint32_t)random_below(&random, VERTICES);
+    v[i] = i % 5 == 0 ? u[i] : (uint32_t)random_below(&random, VERTICES);
+    weights[i] = (int64_t)random_below(&random, 1000) - 300;
+  }
+  dzo_edges edges = {.vertices = VERTICES,
+                     .count = EDGES,
+                     .u = u,
+                     .v = v,
+                     .weight_type = DZO_WEIGHT_I64,
+                     .weights = weights};
+  for (int threads = 1; threads <= 3; threads += 2) {
+    dzo_context *context = files_context(threads);
+    for (int format = DZO_FORMAT_GRAPHHPC; format <= DZO_FORMAT_GALOIS; format++) {
+      const char *path = files_path("large");
+      must(context, dzo_edges_write(context, &edges, (dzo_format)format, path));
+      dzo_edge_list *list;
+      must(context, dzo_edge_list_read(context, path, NULL, &list));
+      assert_int_equal(dzo_edge_list_format(list), format);
+      dzo_edges whole, streamed;
+      dzo_edge_list_view(list, &whole);
+      assert_true(same_edges(&edges, &whole, false));
+      collect(context, path, &streamed);
+      check_same_edges(&whole, &streamed);
+      free_collected(&streamed);
+      dzo_edge_list_destroy(list);
+    }
+    assert_int_equal(dzo_context_memory_used(context), 0);
+    dzo_context_destroy(context);
+  }
+  free(u);
+  free(v);
+  free(weights);
+}
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  failing_memory memory;
+  dzo_context *context = failing_context(&memory, 2);
+  for (int format = DZO_FORMAT_GRAPHHPC; format <= DZO_FORMAT_DZO; format++)
+    for (int variant = 0; variant < 4; variant += 2) {
+      bytes b = small_file(context, (dzo_format)format, variant);
+      files_put(files_path("starved"), b.data, b.size);
+      for (int streamed = 0; streamed < 2; streamed++)
+        for (int64_t k = 0;; k++) {
+          dzo_edge_list *list = NULL;
+          dzo_edge_source source = {0};
+          dzo_edges chunk;
+          memory.left = k;
+          dzo_status status =
+              streamed ? dzo_edge_source_open(context, files_path("starved"), NULL, &source)
+                       : dzo_edge_list_read(context, files_path("starved"), NULL, &list);
+          if (streamed && status == DZO_OK) {
+            status = source.next(source.user, context, &chunk);
+            source.close(source.user);
+          }
+          memory.left = -1;
+          dzo_edge_list_destroy(list);
+          assert_int_equal(dzo_context_memory_used(context), 0);
+          if (status == DZO_OK)
+            break;
+          assert_string_equal(dzo_status_name(status), "DZO_E_MEMORY");
+        }
+    }
+  dzo_context_destroy(context);
+}
+
+/* ---- The contest's own files ----------------------------------------------------------------- */
+
+static const char *contest_path(const char *name) {
+  static char path[512];
+  const char *folder = getenv("DZO_TEST_DATA");
+  (void)snprintf(path, sizeof path, "%s/mst/graphhpc2015/%s", folder != NULL ? folder : "", name);
+  return folder != NULL && folder[0] != '\0' ? path : NULL;
+}
+
+static void contest_samples_have_their_numbers(void **state) {
+  (void)state;
+  const struct {
+    const char *name;
+    uint64_t vertices, edges, loops;
+  } samples[] = {{"rmat-10", 1024, 16384, 98}, {"ssca2-10", 1024, 3056, 0}, {"ssca2-5", 32, 20, 0}};
+  if (contest_path("") == NULL) {
+    print_message("no DZO_TEST_DATA: skipped\n");
+    skip();
+  }
+  dzo_context *context = files_context(2);
+  for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    dzo_edge_list *list;
+    must(context, dzo_edge_list_read(context, contest_path(samples[i].name), NULL, &list));
+    assert_int_equal(dzo_edge_list_format(list), DZO_FORMAT_GRAPHHPC);
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    assert_int_equal(edges.vertices, samples[i].vertices);
+    assert_int_equal(edges.count, samples[i].edges);
+    uint64_t loops = 0;
+    for (uint64_t e = 0; e < edges.count; e++)
+      loops += edges.u[e] == edges.v[e];
+    assert_int_equal(loops, samples[i].loops);
+    dzo_edge_list_destroy(list);
+  }
+  dzo_context_destroy(context);
+}
+
+static void a_generated_graph_equals_the_contest_sample(void **state) {
+  (void)state;
+  if (contest_path("") == NULL) {
+    print_message("no DZO_TEST_DATA: skipped\n");
+    skip();
+  }
+  dzo_context *context = files_context(2);
+  dzo_generate_options options;
+  dzo_generate_options_init(&options);
+  options.scale = 10;
+  dzo_edge_list *list;
+  must(context, dzo_edge_list_generate(context, DZO_GENERATE_RMAT, &options, &list));
+  dzo_edges edges;
+  dzo_edge_list_view(list, &edges);
+  must(context, dzo_edges_write(context, &edges, DZO_FORMAT_GRAPHHPC, files_path("rmat-10")));
+  size_t size;
+  char *sample = files_get(contest_path("rmat-10"), &size);
+  assert_non_null(sample);
+  assert_true(files_equal(files_path("rmat-10"), sample, size));
+  free(sample);
+  dzo_edge_list_destroy(list);
+  dzo_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(contest_files_are_read),
+      cmocka_unit_test(ecl_files_are_read),
+      cmocka_unit_test(gap_files_are_read),
+      cmocka_unit_test(galois_files_are_read),
+      cmocka_unit_test(empty_graphs_are_read),
+      cmocka_unit_test(contest_damage_is_named),
+      cmocka_unit_test(other_damage_is_named),
+      cmocka_unit_test(no_flipped_byte_or_early_end_crashes),
+      cmocka_unit_test(native_damage_is_noticed),
+      cmocka_unit_test(forged_checksums_do_not_help),
+      cmocka_unit_test(prepared_graphs_come_back_as_they_were),
+      cmocka_unit_test(streams_give_what_reading_gives),
+      cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(contest_samples_have_their_numbers),
+      cmocka_unit_test(a_generated_graph_equals_the_contest_sample),
+  };
+  return cmocka_run_group_tests(tests, files_begin, files_end);
+}
