@@ -3,11 +3,16 @@
 /* The SSCA2 generator of the GraphHPC-2015 contest, after the HPCS Scalable Synthetic Compact
  * Applications 2 (D. A. Bader, K. Madduri): cliques of random sizes and a few edges between them.
  * All random numbers come from one drand48 sequence, and loops over a number of parallel edges that
- * is always one still draw for their conditions. */
+ * is always one still draw for their conditions.
+ *
+ * The contest fills the rows of this graph from the front, but those of R-MAT from the back. Edges
+ * are numbered from the last drawn to the first, so that one way of filling rows, from the back,
+ * gives the contest's rows for both. */
 #include "base/memory.h"
 #include "graph/generate.h"
+#include "graph/weight_map.h"
 
-enum { CLIQUE_GRAIN = 64, FIRST_LINKS = 1 << 10 };
+enum { CLIQUE_GRAIN = 64, EDGE_GRAIN = 1 << 14, FIRST_LINKS = 1 << 10 };
 
 enum { DRAWS_OF_A_CLIQUE_EDGE = 2, DRAWS_AFTER_ACCEPTING = 1 };
 
@@ -176,6 +181,26 @@ static void fill_cliques(void *argument, uint64_t begin, uint64_t end, int threa
   }
 }
 
+static void swap_bytes(void *a, void *b, size_t size) {
+  char moved[sizeof(double)];
+  memcpy(moved, a, size);
+  memcpy(a, b, size);
+  memcpy(b, moved, size);
+}
+
+static void reverse_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  dzo_edge_list *list = argument;
+  size_t size = dzo_weight_bytes(list->weight_type);
+  for (uint64_t i = begin; i < end; i++) {
+    uint64_t twin = list->count - 1 - i;
+    swap_bytes(&list->u[i], &list->u[twin], sizeof *list->u);
+    swap_bytes(&list->v[i], &list->v[twin], sizeof *list->v);
+    if (list->weights != NULL)
+      swap_bytes((char *)list->weights + i * size, (char *)list->weights + twin * size, size);
+  }
+}
+
 static dzo_status fill_edges(ssca2 *g, dzo_edge_list *list) {
   fill_job job = {g, list};
   uint64_t inside = g->cliques.edges[g->cliques.count];
@@ -185,7 +210,8 @@ static dzo_status fill_edges(ssca2 *g, dzo_edge_list *list) {
     list->v[inside + i] = g->links.v[i];
   }
   DZO_TRY(dzo_generate_permute(g->context, list, g->permutation));
-  return dzo_generate_weights(g->context, list, g->state);
+  DZO_TRY(dzo_generate_weights(g->context, list, g->state));
+  return dzo_generate_items(g->context, list->count / 2, EDGE_GRAIN, reverse_range, list);
 }
 
 static dzo_status generate(ssca2 *g, dzo_edge_list **out) {
