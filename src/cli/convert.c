@@ -43,6 +43,7 @@ static cli_exit read_edges(convert_job *job) {
   dzo_read_options options;
   dzo_read_options_init(&options);
   options.format = cli_format(job->settings->format);
+  job->call->progress.file_bytes = cli_file_size(job->in);
   double begun = cli_now();
   dzo_status status = dzo_edge_list_read(job->call->context, job->in, &options, &job->list);
   if (status != DZO_OK)

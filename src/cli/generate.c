@@ -227,7 +227,7 @@ static const cli_option options[] = {
      .kind = CLI_COUNT,
      .argument = "N",
      .initial = "49",
-     .minimum = 1,
+     .minimum = 2,
      .maximum = 1 << 20,
      SETTING(max_clique),
      .help = "ssca2: cliques have 1 to N vertices."},

@@ -157,6 +157,7 @@ static cli_exit perform(msf_job *job) {
   cli_exit result = check_usage(job);
   if (result != CLI_DONE)
     return result;
+  job->call->progress.file_bytes = cli_file_size(job->path);
   job->streamed = job->settings->stream || msf_should_stream(job);
   result = job->streamed ? msf_solve_stream(job) : solve_in_memory(job);
   if (result == CLI_DONE && job->settings->common.verify)

@@ -28,16 +28,9 @@ static int terminal_width(void) {
   return size.ws_col < MOST_WIDTH ? size.ws_col : MOST_WIDTH;
 }
 
-/* Reading and writing count bytes, everything else edges. */
-static bool counts_bytes(const char *phase) {
-  return strcmp(phase, "read") == 0 || strcmp(phase, "write") == 0;
-}
-
-static void rate_text(const char *phase, double rate, char *text, size_t size) {
-  if (counts_bytes(phase))
-    (void)snprintf(text, size, "%.0f MB/s", rate / 1e6);
-  else
-    (void)snprintf(text, size, "%.1f M/s", rate / 1e6);
+/* Only reading counts bytes: of a file of known size, or of nobody knows how many. */
+static bool counts_bytes(const cli_progress *progress, const char *phase, uint64_t total) {
+  return strcmp(phase, "read") == 0 && (total == 0 || total == progress->file_bytes);
 }
 
 static void left_text(double seconds, char *text, size_t size) {
@@ -47,15 +40,16 @@ static void left_text(double seconds, char *text, size_t size) {
     (void)snprintf(text, size, "%.1f h left", seconds / 3600);
 }
 
-void cli_progress_text(const char *phase, uint64_t done, uint64_t total, double seconds, int width,
-                       char *text, int size) {
+void cli_progress_text(const char *phase, bool bytes, uint64_t done, uint64_t total, double seconds,
+                       int width, char *text, int size) {
   char rate[32] = "", left[32] = "", bar[MOST_WIDTH + 1];
   if (seconds > 0 && done > 0)
-    rate_text(phase, (double)done / seconds, rate, sizeof rate);
+    (void)snprintf(rate, sizeof rate, bytes ? "%.0f MB/s" : "%.1f M/s",
+                   (double)done / seconds / 1e6);
   if (total == 0 || done > total) {
     double amount = (double)done / 1e6;
-    (void)snprintf(text, (size_t)size, "%-8.8s %.1f M%s  %s", phase, amount,
-                   counts_bytes(phase) ? "B" : "", rate);
+    (void)snprintf(text, (size_t)size, "%-8.8s %.1f M%s  %s", phase, amount, bytes ? "B" : "",
+                   rate);
     text[width < size ? width : size - 1] = '\0';
     return;
   }
@@ -84,8 +78,8 @@ int cli_progress_report(void *user, const char *phase, uint64_t done, uint64_t t
   if (now - progress->begun < patience || now - progress->drawn < period)
     return 0;
   char text[MOST_WIDTH + 1];
-  cli_progress_text(phase, done, total, now - progress->phase_begun, terminal_width() - 1, text,
-                    (int)sizeof text);
+  cli_progress_text(phase, counts_bytes(progress, phase, total), done, total,
+                    now - progress->phase_begun, terminal_width() - 1, text, (int)sizeof text);
   (void)fprintf(stderr, "\r\033[K%s", text);
   (void)fflush(stderr);
   progress->shown = true;

@@ -13,7 +13,8 @@ typedef struct cli_progress {
   bool shown;   /* the line on the terminal is ours */
   double begun; /* when the job began */
   double phase_begun;
-  double drawn; /* when the bar was drawn last */
+  double drawn;        /* when the bar was drawn last */
+  uint64_t file_bytes; /* of the file that is read: a total of this many is one of bytes */
   char phase[24];
 } cli_progress;
 
@@ -24,7 +25,7 @@ int cli_progress_report(void *user, const char *phase, uint64_t done, uint64_t t
 void cli_progress_clear(cli_progress *progress);
 /* The text of the bar, for `width` columns (out of the terminal's hands, so that it can be tested).
  */
-void cli_progress_text(const char *phase, uint64_t done, uint64_t total, double seconds, int width,
-                       char *text, int size);
+void cli_progress_text(const char *phase, bool bytes, uint64_t done, uint64_t total, double seconds,
+                       int width, char *text, int size);
 
 #endif

@@ -29,6 +29,7 @@ static cli_exit read_files(verify_job *job) {
   dzo_read_options options;
   dzo_read_options_init(&options);
   options.format = cli_format(job->settings->format);
+  call->progress.file_bytes = cli_file_size(job->graph);
   double begun = cli_now();
   dzo_status status = dzo_edge_list_read(call->context, job->graph, &options, &job->list);
   if (status != DZO_OK)

@@ -12,7 +12,7 @@ load helper
     for words in "msf $file" "msf --stream $file" "convert $file x.mtx" "verify msf $file $file"; do
       # shellcheck disable=SC2086
       expect 3 dzo $words
-      one_error "$file: "
+      one_error "$file:"
     done
   done
   no_leftovers folder empty rubbish zeros
@@ -34,7 +34,10 @@ load helper
 @test "malformed text names file, line and reason" {
   while IFS='|' read -r name line text; do
     printf '%b' "$text" >"$name"
-    for words in "" --stream; do
+    format=auto # a graph this small could be of several formats
+    case $name in *.graph) format=metis ;; esac
+    for words in "--format $format" "--format $format --stream"; do
+      # shellcheck disable=SC2086
       expect 3 dzo msf $words "$name"
       one_error "$name:$line: "
     done
@@ -75,7 +78,7 @@ END
       one_error "$name.mtx:"
     done
   done
-  for name in complex empty skew_fp64; do
+  for name in complex empty; do
     expect 3 dzo msf "$DZO_TEST_DATA/mst/$name.mtx"
     one_error "$name.mtx:"
   done
@@ -150,7 +153,11 @@ END
   dzo generate rmat --scale 14 --weights u32 -o g.el
   for words in "generate rmat --scale 14" "convert g.el - --output-format csv" "msf g.el -o - -q"; do
     # shellcheck disable=SC2086
-    { dzo $words 2>err; echo $? >code; } | head -n 1 >/dev/null
+    {
+      code=0
+      dzo $words 2>err || code=$?
+      echo $code >code
+    } | head -n 1 >/dev/null
     [ "$(cat code)" -eq 141 ]
     [ ! -s err ]
   done

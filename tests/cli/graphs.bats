@@ -47,8 +47,8 @@ load helper
   head -n 1 g.mtx | grep -q pattern
   expect 0 dzo generate uniform --scale 6 --degree 4 -o g.mtx
   [ "$(field edges)" = 128 ]
-  expect 0 dzo generate ssca2 --scale 6 --max-clique 1 --inter-clique 0 -o g.mtx
-  [ "$(field edges)" = 0 ]
+  expect 0 dzo generate ssca2 --scale 6 --max-clique 2 --inter-clique 0 -o g.mtx
+  [ "$(field edges)" -le 32 ]
 }
 
 @test "generate reproduces the contest's samples" {

@@ -3,6 +3,7 @@
 # What the tests of the command line share. $DZO_PROGRAM is the program under test.
 
 setup() {
+  : "${DZO_PROGRAM:?is to name the program under test}"
   cd "$BATS_TEST_TMPDIR" || return 1
   HERE=$BATS_TEST_DIRNAME
   ROADS=$HERE/../../data/coquimbo.gr.gz

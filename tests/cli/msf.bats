@@ -13,7 +13,7 @@ load helper
   [ "$(field components)" = 3 ]
   [ "$(field weight)" = 10 ]
   field device | grep -qE '^cpu, [0-9]+ threads?$'
-  field time | grep -qE '^read .* s, build .* s, solve .* s, total .* s$'
+  field time | grep -qE '^read .* m?s, build .* m?s, solve .* m?s, total .* m?s$'
   [ -z "$(field verified)" ]
   [ ! -s err ]
 }
