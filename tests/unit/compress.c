@@ -12,37 +12,8 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "graph/compress.h"
+#include "graph_checks.h"
 #include "random_graphs.h"
-
-enum { TEAMS = 4 };
-static const int team_sizes[TEAMS] = {1, 2, 3, 8};
-static dzo_context *teams[TEAMS];
-
-static int make_teams(void **state) {
-  (void)state;
-  for (int t = 0; t < TEAMS; t++) {
-    dzo_context_options options;
-    dzo_context_options_init(&options);
-    options.threads = team_sizes[t];
-    if (dzo_context_create(&options, &teams[t]) != DZO_OK)
-      return -1;
-  }
-  return 0;
-}
-
-static int break_teams(void **state) {
-  (void)state;
-  for (int t = 0; t < TEAMS; t++) {
-    assert_int_equal(dzo_context_memory_used(teams[t]), 0);
-    dzo_context_destroy(teams[t]);
-  }
-  return 0;
-}
-
-static void must(dzo_context *context, dzo_status status) {
-  if (status != DZO_OK)
-    fail_msg("%s: %s", dzo_status_name(status), dzo_context_message(context));
-}
 
 /* Neighbours alone: compression looks at nothing else. */
 static dzo_graph *bare_graph(dzo_context *context, const uint32_t *neighbours, uint64_t arcs) {

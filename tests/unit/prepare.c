@@ -14,37 +14,8 @@
 #include "failing_memory.h"
 #include "graph/csr.h"
 #include "graph/edge_list.h"
+#include "graph_checks.h"
 #include "random_graphs.h"
-
-enum { TYPES = 6, TEAMS = 4 };
-static const int team_sizes[TEAMS] = {1, 2, 3, 8};
-static dzo_context *teams[TEAMS];
-
-static int make_teams(void **state) {
-  (void)state;
-  for (int t = 0; t < TEAMS; t++) {
-    dzo_context_options options;
-    dzo_context_options_init(&options);
-    options.threads = team_sizes[t];
-    if (dzo_context_create(&options, &teams[t]) != DZO_OK)
-      return -1;
-  }
-  return 0;
-}
-
-static int break_teams(void **state) {
-  (void)state;
-  for (int t = 0; t < TEAMS; t++) {
-    assert_int_equal(dzo_context_memory_used(teams[t]), 0);
-    dzo_context_destroy(teams[t]);
-  }
-  return 0;
-}
-
-static void must(dzo_context *context, dzo_status status) {
-  if (status != DZO_OK)
-    fail_msg("%s: %s", dzo_status_name(status), dzo_context_message(context));
-}
 
 /* ---- Arcs as records, so that qsort may order them ---------------------------------------------
  */
