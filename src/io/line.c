@@ -276,14 +276,13 @@ static bool take_columns(const dzo_text_layout *l, const char *line, const char 
   dzo_word column[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}}, further = {NULL, 0};
   unsigned found, needed = l->weight != DZO_WEIGHT_NONE ? 3 : 2;
   split(l, line, end, column, &found, &further);
-  for (unsigned i = 0; i < needed; i++)
+  for (unsigned i = 0; i < needed; i++) {
     if (column[i].length == 0)
       return stop(event, DZO_E_FORMAT, "the %s is missing", WHAT[i]);
-  if (!take_end(l, column[0], &edge->end[0], event) ||
-      !take_end(l, column[1], &edge->end[1], event))
-    return false;
-  if (needed == 3 && !take_weight(l, column[2], edge, event))
-    return false;
+    if (!(i < 2 ? take_end(l, column[i], &edge->end[i], event)
+                : take_weight(l, column[i], edge, event)))
+      return false;
+  }
   if (further.at != NULL && !l->extra_columns)
     return stop(event, DZO_E_FORMAT, "unexpected '%s' behind the %s%s",
                 dzo_word_show(further, shown), WHAT[needed - 1],

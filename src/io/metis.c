@@ -54,7 +54,7 @@ dzo_status dzo_metis_take_header(dzo_context *context, const char *name, const c
 
 dzo_status dzo_metis_finish(const dzo_metis_rows *rows, const char *text, uint64_t size) {
   const dzo_metis_header *h = &rows->header;
-  uint64_t last = rows->line > h->line ? rows->line - 1 : h->line - 1;
+  uint64_t last = rows->line - 1;
   if (rows->row < h->vertices)
     return dzo_text_refuse(rows->context, h->name, last, DZO_E_FORMAT,
                            "the file ends after %llu of %llu rows", (unsigned long long)rows->row,
