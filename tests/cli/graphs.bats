@@ -55,6 +55,8 @@ load helper
   need_data
   expect 0 dzo generate rmat --scale 10 --format graphhpc -o rmat-10
   cmp rmat-10 "$DZO_TEST_DATA/mst/graphhpc2015/rmat-10"
+  expect 0 dzo generate ssca2 --scale 10 --max-clique 10 --inter-clique 0.05 --format graphhpc -o ssca2-10
+  cmp ssca2-10 "$DZO_TEST_DATA/mst/graphhpc2015/ssca2-10"
 }
 
 @test "convert: every format there and back keeps the graph" {
