@@ -8,19 +8,37 @@
 #include "graph/csr.h"
 #include "io/reader.h"
 
-/* Bytes of memory for a byte of the file, rather too many than too few: an edge takes up to 60
- * bytes while the graph is built (16 in the list, 32 in two rows, and the solver's), and 8 or more
- * in a text, 16 in most binary files. Packed text is four to six times smaller. */
-enum { TEXT_FACTOR = 7, BINARY_FACTOR = 4, STORED_FACTOR = 2, PACKED_FACTOR = 6 };
+/* Bytes of memory for an edge, rather too many than too few: 16 to 24 in the list, 24 to 32 in its
+ * two rows, and the solver's. A stored graph is not listed first. */
+enum { EDGE_MEMORY = 64, STORED_EDGE_MEMORY = 40 };
+/* Bytes of a file for an edge, rather too few than too many. Text can be packed to a sixth. */
+enum { ROW_TEXT_EDGE = 8, BINARY_EDGE = 16, PACKED_FACTOR = 6, LEAST_LINE = 4 };
 
 typedef struct peek {
   dzo_format format; /* AUTO: nobody knows */
-  bool text, packed;
+  bool packed;
+  double edge_bytes; /* of the file, for an edge */
 } peek;
+
+/* The mean length of the lines at the head, of which each is an edge or longer than one. */
+static double mean_line(const dzo_input *input) {
+  size_t size, lines = 0;
+  const unsigned char *head = dzo_input_head(input, &size);
+  for (size_t i = 0; i < size; i++)
+    lines += head[i] == '\n';
+  double mean = lines > 0 ? (double)size / (double)lines : LEAST_LINE;
+  return mean > LEAST_LINE ? mean : LEAST_LINE;
+}
+
+static double edge_bytes(const dzo_input *input, const dzo_reader *reader) {
+  if (reader == NULL || !reader->text)
+    return reader == NULL ? LEAST_LINE : BINARY_EDGE;
+  return reader->format == DZO_FORMAT_METIS ? ROW_TEXT_EDGE : mean_line(input);
+}
 
 /* Look at the head of a file; what is wrong with it will be told by the reader. */
 static peek peek_at(const msf_job *job) {
-  peek seen = {.format = cli_format(job->settings->format), .text = true};
+  peek seen = {.format = cli_format(job->settings->format), .edge_bytes = LEAST_LINE};
   dzo_input *input;
   if (strcmp(job->path, "-") == 0 ||
       dzo_input_open(job->call->context, job->path, DZO_INPUT_STREAM, &input) != DZO_OK)
@@ -29,30 +47,29 @@ static peek peek_at(const msf_job *job) {
   if (reader == NULL && dzo_reader_detect(job->call->context, input, &reader) != DZO_OK)
     reader = NULL;
   if (reader != NULL)
-    seen = (peek){.format = reader->format, .text = reader->text};
+    seen.format = reader->format;
   seen.packed = !dzo_input_is_random(input);
+  seen.edge_bytes = edge_bytes(input, reader);
   dzo_input_close(input);
   return seen;
 }
 
 bool msf_should_stream(msf_job *job) {
-  uint64_t size = cli_file_size(job->path);
-  uint64_t memory = job->call->context->memory;
-  if (size == 0 || size < memory / (TEXT_FACTOR * PACKED_FACTOR))
+  double memory = (double)job->call->context->memory;
+  double size = (double)cli_file_size(job->path);
+  /* What is small in any case needs no look. */
+  if (size * PACKED_FACTOR / LEAST_LINE * EDGE_MEMORY <= memory)
     return false;
   peek seen = peek_at(job);
-  uint64_t factor = seen.format == DZO_FORMAT_DZO ? STORED_FACTOR
-                    : seen.text                   ? TEXT_FACTOR
-                                                  : BINARY_FACTOR;
-  if (seen.packed)
-    factor *= PACKED_FACTOR;
-  if (size <= memory / factor)
+  double edges = size * (seen.packed ? PACKED_FACTOR : 1) / seen.edge_bytes;
+  double needed = edges * (seen.format == DZO_FORMAT_DZO ? STORED_EDGE_MEMORY : EDGE_MEMORY);
+  if (needed <= memory)
     return false;
-  char needed[32], there[32];
-  cli_bytes_text(size > UINT64_MAX / factor ? UINT64_MAX : size * factor, needed);
-  cli_bytes_text(memory, there);
+  char wanted[32], there[32];
+  cli_bytes_text((uint64_t)needed, wanted);
+  cli_bytes_text((uint64_t)memory, there);
   cli_note(job->call, "%s: may take %s in memory and %s is planned for, so it is streamed",
-           job->path, needed, there);
+           job->path, wanted, there);
   return true;
 }
 

@@ -69,9 +69,10 @@ END
 }
 
 no_leftovers() { # only the named files are in this folder
-  local found
-  found=$(ls -A | grep -v -x -e out -e err | sort | tr '\n' ' ')
-  if [ "$found" != "$(printf '%s\n' "$@" | sort | tr '\n' ' ')" ]; then
+  local found wanted
+  found=$(ls -A | grep -v -x -e out -e err | sort | xargs)
+  wanted=$(printf '%s\n' "$@" | sort | xargs)
+  if [ "$found" != "$wanted" ]; then
     echo "files left: $found"
     return 1
   fi

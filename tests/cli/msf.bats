@@ -232,3 +232,23 @@ END
     [ "$(field weight)" = 3 ]
   done
 }
+
+@test "real files: known answers, checked, in memory and streamed" {
+  need_data
+  while read -r file vertices edges components weight; do
+    for words in "" --stream; do
+      expect 0 dzo msf "$DZO_TEST_DATA/mst/$file" --verify $words -o forest$words
+      [ "$(field vertices)" = "$vertices" ]
+      [ "$(field edges)" = "$edges" ]
+      [ "$(field components)" = "$components" ]
+      [ "$(field 'forest edges')" = $((vertices - components)) ]
+      if ! awk -v a="$(field weight)" -v b="$weight" 'BEGIN { d = a - b; if (d < 0) d = -d
+        if (b < 0) b = -b; exit !(d <= 1e-14 * b + 1e-14) }'; then
+        echo "$file: weight $(field weight), known $weight"
+        return 1
+      fi
+      [[ $weight == *.* ]] || [ "$(field weight)" = "$weight" ]
+    done
+    cmp forest forest--stream
+  done < <(grep -v '^#' "$HERE/known.txt")
+}

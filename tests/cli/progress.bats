@@ -17,7 +17,7 @@ def feed():
     try:
         with child.stdin as pipe:
             for i in range(int(os.environ.get("TENTHS", "18"))):
-                pipe.write(b"".join(b"%d %d 1\n" % (i * 3000 + k, i * 3000 + k + 1) for k in range(3000)))
+                pipe.write(b"".join(b"%d %d 1\n" % (i * 20000 + k, i * 20000 + k + 1) for k in range(20000)))
                 pipe.flush()
                 time.sleep(0.1)
     except BrokenPipeError:
