@@ -10,7 +10,7 @@
 #include "base/parallel.h"
 #include "io/vertex_ids.h"
 
-enum { GRAIN = 1 << 13, FIRST_CAPACITY = 1 << 12 };
+enum { GRAIN = 1 << 13, FIRST_CAPACITY = 1 << 12, BATCH = 32 };
 
 static const uint32_t EMPTY = UINT32_MAX;
 
@@ -29,11 +29,10 @@ DZO_ITEM uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-/* The slot of a name, or the empty one where it would go. */
-DZO_ITEM uint64_t slot_of(const dzo_vertex_ids *ids, uint64_t name) {
-  uint64_t mask = ids->capacity - 1, slot = mix(name) & mask;
+/* From its first slot on, the slot of a name, or the empty one where it would go. */
+DZO_ITEM uint64_t slot_from(const dzo_vertex_ids *ids, uint64_t slot, uint64_t name) {
   while (ids->slots[slot] != EMPTY && ids->labels[ids->slots[slot]] != name)
-    slot = (slot + 1) & mask;
+    slot = (slot + 1) & (ids->capacity - 1);
   return slot;
 }
 
@@ -77,7 +76,7 @@ void dzo_vertex_ids_destroy(dzo_vertex_ids *ids) {
 }
 
 static dzo_status enter(dzo_context *context, dzo_vertex_ids *ids, uint64_t name, uint32_t *out) {
-  uint64_t slot = slot_of(ids, name);
+  uint64_t slot = slot_from(ids, mix(name) & (ids->capacity - 1), name);
   if (ids->slots[slot] != EMPTY) {
     *out = ids->slots[slot];
     return DZO_OK;
@@ -106,12 +105,30 @@ typedef struct lookup {
   uint32_t *end[2];
 } lookup;
 
+/* Both steps of a look-up miss the caches, so a batch takes each step together. */
+static void look_up_batch(const dzo_vertex_ids *ids, const uint64_t *names, uint64_t count,
+                          uint32_t *out) {
+  uint64_t slots[BATCH], mask = ids->capacity - 1;
+  for (uint64_t i = 0; i < count; i++) {
+    slots[i] = mix(names[i]) & mask;
+    DZO_PREFETCH(&ids->slots[slots[i]]);
+  }
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t number = ids->slots[slots[i]];
+    if (number != EMPTY)
+      DZO_PREFETCH(&ids->labels[number]);
+  }
+  for (uint64_t i = 0; i < count; i++)
+    out[i] = ids->slots[slot_from(ids, slots[i], names[i])];
+}
+
 static void look_up(void *argument, uint64_t begin, uint64_t end, int thread) {
   lookup *l = argument;
   (void)thread;
   for (int side = 0; side < 2; side++)
-    for (uint64_t i = begin; i < end; i++)
-      l->end[side][i] = l->ids->slots[slot_of(l->ids, l->names[side][i])];
+    for (uint64_t i = begin; i < end; i += BATCH)
+      look_up_batch(l->ids, l->names[side] + i, end - i < BATCH ? end - i : BATCH,
+                    l->end[side] + i);
 }
 
 dzo_status dzo_vertex_ids_add(dzo_context *context, dzo_vertex_ids *ids, uint64_t *const names[2],
