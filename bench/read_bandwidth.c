@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { PASSES = 7, GRAIN = 1 << 17 };
+enum { PASSES = 5, GRAIN = 1 << 17 };
 
-#define WORDS (UINT64_C(1) << 26)
+#define WORDS (UINT64_C(1) << 25)
 
 typedef struct reader {
   uint64_t *words;
