@@ -121,7 +121,7 @@ static dzo_forest describe_forest(const msf_job *job, const forest_arrays *array
                       .first_label = job->first_label};
 }
 
-static dzo_status write_files(const msf_job *job, forest_arrays *arrays) {
+static dzo_status write_files(const msf_job *job, forest_arrays *arrays, msf_names *names) {
   const msf_settings *s = job->settings;
   dzo_context *context = job->call->context;
   dzo_forest_format format = DZO_FOREST_EDGES;
@@ -129,6 +129,8 @@ static dzo_status write_files(const msf_job *job, forest_arrays *arrays) {
   if (status == DZO_OK && s->output != NULL && format != DZO_FOREST_NPY)
     status = fill_arrays(job, arrays);
   dzo_forest forest = describe_forest(job, arrays);
+  if (status == DZO_OK && job->streamed)
+    status = msf_order_by_name(context, &forest, arrays->u, arrays->v, names);
   if (status == DZO_OK && s->output != NULL)
     status = dzo_forest_write(context, &forest, format, s->output);
   if (status == DZO_OK && s->components != NULL)
@@ -141,7 +143,9 @@ static cli_exit write_output(msf_job *job) {
     return CLI_DONE;
   double begun = cli_now();
   forest_arrays arrays = {NULL, NULL, NULL};
-  dzo_status status = write_files(job, &arrays);
+  msf_names names = {NULL, NULL, NULL, NULL};
+  dzo_status status = write_files(job, &arrays, &names);
+  msf_names_release(&names);
   dzo_free(arrays.u);
   dzo_free(arrays.v);
   dzo_free(arrays.weights);

@@ -46,6 +46,17 @@ bool msf_should_stream(msf_job *job);
 cli_exit msf_load(msf_job *job);
 /* Solve while reading, in bounded memory. */
 cli_exit msf_solve_stream(msf_job *job);
+/* Tell a forest in the order of its vertices' names, as that of a graph in memory is, where it is
+ * not: u and v (NULL: none) are changed, and `forest` gets arrays that `names` owns. */
+typedef struct msf_names {
+  uint64_t *labels;
+  uint32_t *component_of;
+  uint32_t *place; /* [vertices] of each vertex in the new order */
+  uint32_t *tree;  /* [components] the new number of each tree */
+} msf_names;
+dzo_status msf_order_by_name(dzo_context *context, dzo_forest *forest, uint32_t *u, uint32_t *v,
+                             msf_names *names);
+void msf_names_release(msf_names *names);
 /* What was found, as text or as JSON. */
 void msf_report(const msf_job *job);
 

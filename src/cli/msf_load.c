@@ -143,8 +143,9 @@ static dzo_status next_chunk(void *user, dzo_context *context, dzo_edges *chunk)
     return status;
   job->weight_type = chunk->weight_type;
   job->vertices = chunk->vertices;
-  job->labels = chunk->labels;
   job->first_label = chunk->first_label;
+  if (chunk->labels != NULL)
+    job->labels = chunk->labels;
   return DZO_OK;
 }
 

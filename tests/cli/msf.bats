@@ -176,6 +176,11 @@ END
     cmp one other
     cmp trees others
   done
+  for format in graphhpc mtx npy; do
+    expect 0 dzo msf g.el -o one --output-format $format
+    expect 0 dzo msf g.el -o other --output-format $format --stream
+    cmp one other
+  done
 }
 
 @test "a graph that does not fit --memory is streamed, and says so" {
