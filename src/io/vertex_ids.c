@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { GRAIN = 1 << 14, FIRST_CAPACITY = 1 << 16, MOST_PROBES = 256, DIGIT_BITS = 11 };
+enum { GRAIN = 1 << 14, FIRST_CAPACITY = 1 << 16, MOST_PROBES = 256, DIGIT_BITS = 11, AHEAD = 16 };
 
 /* A key that stands for an empty slot; the name UINT64_MAX is kept apart. */
 static const uint64_t EMPTY = UINT64_MAX;
@@ -171,6 +171,10 @@ DZO_ITEM uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
+DZO_ITEM void prefetch_slot(const renumbering *r, uint64_t name) {
+  DZO_PREFETCH(&r->keys[mix(name) & (r->capacity - 1)]);
+}
+
 /* Put a name into the table; false if it is too full. */
 static bool insert_name(renumbering *r, uint64_t name, uint64_t *added) {
   uint64_t mask = r->capacity - 1, slot = mix(name) & mask;
@@ -196,16 +200,18 @@ static void insert_edges(void *argument, uint64_t begin, uint64_t end, int threa
   for (uint64_t i = begin; i < end && fits; i++)
     for (int side = 0; side < 2; side++) {
       uint64_t name = name_at(r, side, i);
+      if (i + AHEAD < end)
+        prefetch_slot(r, name_at(r, side, i + AHEAD));
       if (name == EMPTY)
         dzo_store_u64(&r->has_most, 1);
       else
         fits = fits && insert_name(r, name, &added);
     }
-  if (!fits || dzo_fetch_add_u64(&r->used, added) + added > r->capacity / 2)
+  if (!fits || dzo_fetch_add_u64(&r->used, added) + added > r->capacity / 8 * 5)
     dzo_store_u64(&r->full, 1);
 }
 
-/* Collect the different names into a table that is at most half full. */
+/* Collect the different names into a table that is at most 5/8 full. */
 static dzo_status gather_names(renumbering *r) {
   for (r->capacity = FIRST_CAPACITY;; r->capacity *= 4) {
     dzo_free(r->keys);
@@ -317,6 +323,11 @@ static void number_edges(void *argument, uint64_t begin, uint64_t end, int threa
   (void)thread;
   for (uint64_t i = begin; i < end; i++) {
     uint64_t a = name_at(r, 0, i), b = name_at(r, 1, i);
+    for (int side = 0; side < 2 && i + AHEAD < end; side++) {
+      uint64_t slot = mix(name_at(r, side, i + AHEAD)) & (r->capacity - 1);
+      DZO_PREFETCH(&r->keys[slot]);
+      DZO_PREFETCH(&r->values[slot]);
+    }
     r->list->u[i] = number_of(r, a);
     r->list->v[i] = number_of(r, b);
   }
