@@ -170,7 +170,7 @@ static bool detect_metis(const dzo_sample *sample) {
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 static void append(void *to, uint64_t at, const void *from, uint64_t count, size_t size) {
-  if (from != NULL)
+  if (count > 0 && from != NULL)
     memcpy((char *)to + at * size, from, (size_t)count * size);
 }
 
