@@ -56,6 +56,31 @@ static void generated_graphs_equal_the_oracle(void **state) {
   }
 }
 
+/* Large enough for every step of the plan. */
+static void larger_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) {
+    dzo_generate_options options;
+    dzo_generate_options_init(&options);
+    options.scale = kind == DZO_GENERATE_GRID ? MEDIUM_SCALE + 3 : MEDIUM_SCALE + 1;
+    options.weight_type = kind % 2 ? DZO_WEIGHT_F32 : DZO_WEIGHT_F64;
+    dzo_context *maker = context_of(2);
+    dzo_edge_list *list;
+    must(maker, dzo_edge_list_generate(maker, (dzo_generator)kind, &options, &list));
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    for (int maximum = 0; maximum < 2; maximum++) {
+      oracle_forest *f = oracle_solve(&edges, maximum, 0);
+      for (int how = 0; how < RENUMBERED; how++)
+        check_in_memory(teams[how], &edges, (preparation)how, maximum, f, "larger");
+      check_stream(teams[1], &edges, 100000, false, maximum, f, "larger");
+      oracle_free(f);
+    }
+    dzo_edge_list_destroy(list);
+    dzo_context_destroy(maker);
+  }
+}
+
 enum { SHAPE_SIZE = 1 << MEDIUM_SCALE };
 
 /* u, v, weight of the i-th edge of a graph of SHAPE_SIZE vertices. */
@@ -120,11 +145,13 @@ static void extreme_shapes_equal_the_oracle(void **state) {
   uint32_t *u = malloc(SHAPE_SIZE * sizeof *u), *v = malloc(SHAPE_SIZE * sizeof *v);
   uint64_t *w = malloc(SHAPE_SIZE * sizeof *w);
   double *reals = malloc(SHAPE_SIZE * sizeof *reals);
-  assert_true(u && v && w && reals);
+  int64_t *wide = malloc(SHAPE_SIZE * sizeof *wide);
+  assert_true(u && v && w && reals && wide);
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
     for (uint64_t i = 0; i < SHAPE_SIZE; i++) {
       w[i] = shapes[s].edge(i, &u[i], &v[i]);
       reals[i] = 1.0 / (double)(w[i] + 1); /* more digits than an f32 holds */
+      wide[i] = (int64_t)(w[i] * UINT64_C(0x9e3779b97f4a7c15));
     }
     dzo_edges edges = {.vertices = SHAPE_SIZE, .count = SHAPE_SIZE, .u = u, .v = v};
     edges.weight_type = DZO_WEIGHT_U64;
@@ -133,7 +160,11 @@ static void extreme_shapes_equal_the_oracle(void **state) {
     edges.weight_type = DZO_WEIGHT_F64;
     edges.weights = reals;
     check_everywhere(&edges, shapes[s].name);
+    edges.weight_type = DZO_WEIGHT_I64;
+    edges.weights = wide;
+    check_everywhere(&edges, shapes[s].name);
   }
+  free(wide);
   free(u);
   free(v);
   free(w);
@@ -243,7 +274,7 @@ static void memory_is_at_most_half_of_the_graph_again(void **state) {
     for (int d = 0; d < 2; d++) {
       dzo_generate_options options;
       dzo_generate_options_init(&options);
-      options.scale = MEDIUM_SCALE + 3;
+      options.scale = 16;
       options.degree = degrees[d];
       dzo_context *maker = context_of(2), *solver = context_of(2);
       dzo_edge_list *list;
@@ -373,6 +404,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(small_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(generated_graphs_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(larger_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(extreme_shapes_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(real_files_give_the_known_forests, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(memory_is_at_most_half_of_the_graph_again, make_teams,
