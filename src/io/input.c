@@ -329,11 +329,3 @@ void dzo_input_progress(const dzo_input *input, uint64_t *done, uint64_t *total)
   *total = input->stored_size;
   *done = input->stored_read;
 }
-
-void dzo_input_discard(dzo_input *input, uint64_t offset) {
-  if (input->mapping == NULL)
-    return;
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  size_t bytes = (size_t)(offset < input->size ? offset : input->size) / page * page;
-  (void)madvise(input->mapping, bytes, MADV_DONTNEED);
-}

@@ -55,7 +55,5 @@ dzo_status dzo_input_read(dzo_context *context, dzo_input *input, void *buffer, 
 void dzo_input_progress(const dzo_input *input, uint64_t *done, uint64_t *total);
 /* Make a stream whole: read all the content into memory, from byte 0. */
 dzo_status dzo_input_load(dzo_context *context, dzo_input *input);
-/* Tell the system that the bytes before `offset` of a mapped file will not be needed again. */
-void dzo_input_discard(dzo_input *input, uint64_t offset);
 
 #endif
