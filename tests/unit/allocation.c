@@ -14,8 +14,7 @@
 #include "base/context.h"
 #include "failing_calls.h"
 
-/* ---- Contexts ---------------------------------------------------------------------------------
- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
 static void a_context_needs_memory(void **state) {
   (void)state;
@@ -31,8 +30,7 @@ static void a_context_needs_memory(void **state) {
   assert_int_equal(allocator.live, 0);
 }
 
-/* ---- Edge lists -------------------------------------------------------------------------------
- */
+/* ---- Edge lists ------------------------------------------------------------------------------ */
 
 static dzo_status copy(fixture *f) {
   static const uint64_t numbers[] = {3, 5}, labels[] = {7, 9};
@@ -74,8 +72,7 @@ static void edge_lists_survive(void **state) {
   }
 }
 
-/* ---- Graphs -----------------------------------------------------------------------------------
- */
+/* ---- Graphs ---------------------------------------------------------------------------------- */
 
 static dzo_status build(fixture *f) {
   dzo_edges edges = view(f);
@@ -159,8 +156,7 @@ static void graphs_survive(void **state) {
   check_call(f, "directed CSR", import_directed);
 }
 
-/* ---- Forests ----------------------------------------------------------------------------------
- */
+/* ---- Forests --------------------------------------------------------------------------------- */
 
 static dzo_status run(fixture *f) {
   dzo_msf *msf = (dzo_msf *)f;

@@ -15,8 +15,7 @@
 
 #include "failing_calls.h"
 
-/* ---- Files ------------------------------------------------------------------------------------
- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static const dzo_format formats[] = {DZO_FORMAT_MTX,      DZO_FORMAT_DIMACS, DZO_FORMAT_SNAP,
                                      DZO_FORMAT_CSV,      DZO_FORMAT_KONECT, DZO_FORMAT_METIS,
@@ -166,8 +165,7 @@ static void packed_files_survive(void **state) {
   free(packed);
 }
 
-/* ---- Files of forests -------------------------------------------------------------------------
- */
+/* ---- Files of forests ------------------------------------------------------------------------ */
 
 static dzo_status write_forest_file(fixture *f, bool components) {
   dzo_edges edges = view(f);

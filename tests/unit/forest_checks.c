@@ -46,8 +46,7 @@ void must(dzo_context *context, dzo_status status) {
     fail_msg("%s: %s", dzo_status_name(status), dzo_context_message(context));
 }
 
-/* ---- Comparing with the oracle ----------------------------------------------------------------
- */
+/* ---- Comparing with the oracle --------------------------------------------------------------- */
 
 #define EXPECT(condition)                                                                          \
   do {                                                                                             \
@@ -105,8 +104,7 @@ void expect_forest(dzo_context *context, const dzo_msf *msf, const dzo_graph *gr
   expect_endpoints(context, msf, graph, f, edges->weight_type, what);
 }
 
-/* ---- Graphs prepared in every way -------------------------------------------------------------
- */
+/* ---- Graphs prepared in every way ------------------------------------------------------------ */
 
 static const char *const preparation_names[] = {"by neighbour", "by weight",
                                                 "compressed",   "compressed by weight",
@@ -211,8 +209,7 @@ void check_in_memory(dzo_context *context, const dzo_edges *edges, preparation h
     fail_msg("%s: %d bytes leak", what, (int)dzo_context_memory_used(context));
 }
 
-/* ---- Streams ----------------------------------------------------------------------------------
- */
+/* ---- Streams --------------------------------------------------------------------------------- */
 
 static dzo_status next_chunk(void *user, dzo_context *context, dzo_edges *chunk) {
   (void)context;

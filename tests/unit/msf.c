@@ -171,8 +171,7 @@ static void extreme_shapes_equal_the_oracle(void **state) {
   free(reals);
 }
 
-/* ---- Real files -------------------------------------------------------------------------------
- */
+/* ---- Real files ------------------------------------------------------------------------------ */
 
 typedef struct known {
   const char *file;
@@ -264,8 +263,7 @@ static void real_files_give_the_known_forests(void **state) {
     check_known(folder, &known_files[i]);
 }
 
-/* ---- Memory, cancellation, arguments ----------------------------------------------------------
- */
+/* ---- Memory, cancellation, arguments --------------------------------------------------------- */
 
 static void memory_is_at_most_half_of_the_graph_again(void **state) {
   (void)state;

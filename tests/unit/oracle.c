@@ -44,8 +44,7 @@ int oracle_compare_weights(dzo_weight_type type, dzo_weight a, dzo_weight b) {
   return (a.u64 > b.u64) - (a.u64 < b.u64);
 }
 
-/* ---- Exact sums: doubles as multiples of 2^-1074 in signed 32-bit digits ----------------------
- */
+/* ---- Exact sums: doubles as multiples of 2^-1074 in signed 32-bit digits --------------------- */
 
 enum { DIGITS = 72 };
 

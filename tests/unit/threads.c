@@ -42,8 +42,7 @@ static dzo_context *context_of(int threads) {
   return context;
 }
 
-/* ---- Per-item code ----------------------------------------------------------------------------
- */
+/* ---- Per-item code --------------------------------------------------------------------------- */
 
 typedef struct shared_items {
   uint64_t sum, least, bits;
@@ -92,8 +91,7 @@ static void items_lose_no_update(void **state) {
   assert_int_equal(shared.owner32, THREADS * ITEMS);
 }
 
-/* ---- Teams ------------------------------------------------------------------------------------
- */
+/* ---- Teams ----------------------------------------------------------------------------------- */
 
 typedef struct attendance {
   uint32_t seen[64];
@@ -163,8 +161,7 @@ static void teams_may_nest(void **state) {
   assert_int_equal(done, 10);
 }
 
-/* ---- Contexts ---------------------------------------------------------------------------------
- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
 static void allocate_in_team(void *argument, int thread, int threads) {
   (void)threads;

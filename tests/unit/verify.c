@@ -46,8 +46,7 @@ static bool is_valid(dzo_context *context, const dzo_edges *edges, const dzo_msf
   return valid == 1;
 }
 
-/* ---- A claim that a test can damage -----------------------------------------------------------
- */
+/* ---- A claim that a test can damage ---------------------------------------------------------- */
 
 typedef struct trial {
   random_source random;
@@ -122,8 +121,7 @@ static dzo_msf_claim by_pair(const trial *t) {
   return claim;
 }
 
-/* ---- Right claims -----------------------------------------------------------------------------
- */
+/* ---- Right claims ---------------------------------------------------------------------------- */
 
 static void right_claims_are_accepted(void **state) {
   (void)state;
@@ -168,8 +166,7 @@ static void tiny_graphs_are_judged(void **state) {
   dzo_context_destroy(context);
 }
 
-/* ---- Damage -----------------------------------------------------------------------------------
- */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 /* Harms the claim; false if this graph gives no occasion. */
 typedef bool (*damage_fn)(trial *t);
@@ -542,8 +539,7 @@ static void large_graphs_are_judged_alike_by_any_team(void **state) {
   free(w);
 }
 
-/* ---- Messages and arguments -------------------------------------------------------------------
- */
+/* ---- Messages and arguments ------------------------------------------------------------------ */
 
 /* 1 -2- 2 -5- 3, 1 -3.5- 3; labels from 1, numbers from 10 */
 static const uint32_t triangle_u[] = {0, 1, 2};
