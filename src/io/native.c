@@ -262,6 +262,20 @@ static dzo_status check_header(dzo_context *context, const dzo_input *input, con
   return DZO_OK;
 }
 
+/* Types of 32 bits and none have plain keys; only plain keys are wide. */
+static bool kind_fits(const dzo_weight_map *map) {
+  bool plain = map->kind == DZO_KEY_OFFSET;
+  if (map->kind != DZO_KEY_DICTIONARY && map->dictionary_size != 0)
+    return false;
+  if (map->kind == DZO_KEY_F32 && map->type != DZO_WEIGHT_F64)
+    return false;
+  if (map->type == DZO_WEIGHT_NONE)
+    return plain && !map->wide && map->base == 1;
+  if (map->type == DZO_WEIGHT_U32 || map->type == DZO_WEIGHT_F32)
+    return plain && !map->wide;
+  return plain || !map->wide;
+}
+
 static dzo_status take_header(dzo_context *context, const dzo_input *input, const unsigned char *h,
                               dzo_graph *g) {
   g->context = context;
@@ -284,8 +298,7 @@ static dzo_status take_header(dzo_context *context, const dzo_input *input, cons
   bool narrow = (dzo_get32(h + AT_FLAGS) & FLAG_NUMBERS64) == 0;
   if (g->number_bound < g->edges || (narrow && g->number_bound > UINT64_C(1) << 32))
     return fail_header(context, input, AT_NUMBER_BOUND, "edge numbers do not fit their bound");
-  if ((g->map.kind != DZO_KEY_DICTIONARY && g->map.dictionary_size != 0) ||
-      (g->map.kind == DZO_KEY_F32 && (g->map.type != DZO_WEIGHT_F64 || g->map.wide)))
+  if (!kind_fits(&g->map))
     return fail_header(context, input, AT_KEY_KIND, "keys and weights do not agree");
   return DZO_OK;
 }
