@@ -35,7 +35,7 @@ static cli_exit solve_in_memory(msf_job *job) {
   double begun = cli_now();
   dzo_status status = dzo_msf_run(job->call->context, job->graph, &options, &job->msf);
   if (status != DZO_OK)
-    return cli_fail(job->call, status, CLI_FAILED);
+    return msf_fail(job, status, CLI_FAILED);
   job->times.solve = cli_now() - begun;
   return CLI_DONE;
 }

@@ -42,6 +42,8 @@ typedef struct msf_job {
 
 /* Should this file be streamed because it would not fit the memory? Says so if it should. */
 bool msf_should_stream(msf_job *job);
+/* cli_fail(), and the way out where memory was short. */
+cli_exit msf_fail(msf_job *job, dzo_status status, cli_exit otherwise);
 /* Read the graph and build it. CLI_DONE, or the exit status after a message. */
 cli_exit msf_load(msf_job *job);
 /* Solve while reading, in bounded memory. */

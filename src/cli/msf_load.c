@@ -73,13 +73,20 @@ bool msf_should_stream(msf_job *job) {
   return true;
 }
 
+cli_exit msf_fail(msf_job *job, dzo_status status, cli_exit otherwise) {
+  cli_exit result = cli_fail(job->call, status, otherwise);
+  if (status == DZO_E_MEMORY && !job->streamed)
+    cli_note(job->call, "--stream takes memory for the forest alone");
+  return result;
+}
+
 /* A graph that was stored as prepared keeps its preparation. */
 static cli_exit load_stored(msf_job *job, const dzo_read_options *options) {
   cli_call *call = job->call;
   double begun = cli_now();
   dzo_status status = dzo_graph_read(call->context, job->path, options, &job->graph);
   if (status != DZO_OK)
-    return cli_fail(call, status, CLI_BAD_INPUT);
+    return msf_fail(job, status, CLI_BAD_INPUT);
   job->times.read = cli_now() - begun;
   job->format = DZO_FORMAT_DZO;
   return CLI_DONE;
@@ -90,7 +97,7 @@ static cli_exit load_edges(msf_job *job, const dzo_read_options *options) {
   double begun = cli_now();
   dzo_status status = dzo_edge_list_read(call->context, job->path, options, &job->list);
   if (status != DZO_OK)
-    return cli_fail(call, status, CLI_BAD_INPUT);
+    return msf_fail(job, status, CLI_BAD_INPUT);
   double read = cli_now();
   job->times.read = read - begun;
   job->format = dzo_edge_list_format(job->list);
@@ -98,7 +105,7 @@ static cli_exit load_edges(msf_job *job, const dzo_read_options *options) {
   dzo_edge_list_view(job->list, &edges);
   status = dzo_graph_from_edges(call->context, &edges, &job->graph);
   if (status != DZO_OK)
-    return cli_fail(call, status, CLI_BAD_INPUT);
+    return msf_fail(job, status, CLI_BAD_INPUT);
   job->times.build = cli_now() - read;
   if (!call->common->verify) {
     dzo_edge_list_destroy(job->list);
@@ -111,7 +118,7 @@ static cli_exit sort_rows(msf_job *job) {
   double begun = cli_now();
   dzo_status status = dzo_graph_sort_rows(job->call->context, job->graph, DZO_ROWS_BY_WEIGHT);
   if (status != DZO_OK)
-    return cli_fail(job->call, status, CLI_FAILED);
+    return msf_fail(job, status, CLI_FAILED);
   job->times.sort = cli_now() - begun;
   return CLI_DONE;
 }

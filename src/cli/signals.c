@@ -40,10 +40,17 @@ static void install(int number, void (*handler)(int), int flags) {
   (void)sigaction(number, &action, NULL);
 }
 
+/* nohup has it ignored. */
+static bool is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void cli_signals_install(void) {
   install(SIGINT, on_stop, 0);
   install(SIGTERM, on_stop, 0);
-  install(SIGHUP, on_stop, 0);
+  if (!is_ignored(SIGHUP))
+    install(SIGHUP, on_stop, 0);
   install(SIGALRM, on_alarm, 0);
   install(SIGPIPE, on_pipe, SA_RESTART);
 }

@@ -146,6 +146,11 @@ END
     ulimit -v 400000 || exit 0
     expect 1 dzo generate rmat --scale 24 -o g.mtx
     one_error "out of memory"
+    expect 0 dzo generate rmat --scale 18 -o g.dzo --threads 1
+    ulimit -v 150000
+    expect 1 dzo msf g.dzo --memory 64G --threads 1
+    grep -q '^dzo: out of memory' err
+    grep -q '^dzo: --stream takes memory' err
   )
 }
 

@@ -3,65 +3,92 @@
 # Copyright The dzo authors
 load helper
 
-# stopped SIGNAL STATUS DELAY COMMAND...: the command is still at work after DELAY seconds, and ends
-# within a second of the signal with the status, leaving nothing but the named file.
-stopped() {
-  local signal=$1 wanted=$2 delay=$3
-  shift 3
+SLOW=75
+
+# interrupt SIGNAL DELAY COMMAND...: start the command, send the signal after DELAY seconds, and
+# wait. Sets $code; returns SLOW if that took longer than a second.
+interrupt() {
+  local signal=$1 delay=$2 begun
+  shift 2
   "$DZO_PROGRAM" "$@" >out 2>err </dev/null &
-  local pid=$! code=0 begun ended
+  local pid=$!
   sleep "$delay"
   begun=$(date +%s%N)
-  kill -s "$signal" "$pid" || {
-    echo "it had ended before the signal: $*"
-    cat err
-    return 1
-  }
+  kill -s "$signal" "$pid" 2>/dev/null || true
+  code=0
   wait "$pid" || code=$?
-  ended=$(date +%s%N)
-  echo "status $code after $(((ended - begun) / 1000000)) ms: $*"
+  taken=$((($(date +%s%N) - begun) / 1000000))
+  echo "status $code after $taken ms: $*"
   cat err
-  [ "$code" -eq "$wanted" ]
-  [ $((ended - begun)) -lt "${DZO_STOP_NS:-1000000000}" ]
-  [ "$(cat err)" = "dzo: stopped" ]
+  [ $((taken * 1000000)) -lt "${DZO_STOP_NS:-1000000000}" ] || return $SLOW
+}
+
+# A machine that is busy with other things may need another try; a command that never stops within a
+# second fails three times.
+soon() {
+  local try result
+  for try in 1 2 3; do
+    result=0
+    "$@" || result=$?
+    [ $result -eq $SLOW ] || return $result
+  done
+  return $SLOW
 }
 
 @test "Ctrl-C while generating" {
   for delay in 0.2 1; do
-    stopped INT 130 $delay generate rmat --scale 22 -o g.mtx
+    soon interrupt INT $delay generate rmat --scale 22 -o g.mtx
+    [ "$code" -eq 130 ]
+    [ "$(cat err)" = "dzo: stopped" ]
     no_leftovers
   done
 }
 
-@test "SIGTERM while writing" {
-  dzo generate uniform --scale 18 -q -o g.dzo
-  for delay in 0.3 0.6; do
-    "$DZO_PROGRAM" convert g.dzo big.mtx >out 2>err &
-    pid=$!
-    sleep $delay
-    kill -TERM $pid || break
-    code=0
-    wait $pid || code=$?
-    [ "$code" -eq 143 ] || [ "$code" -eq 0 ]
-    [ "$code" -eq 0 ] || no_leftovers g.dzo
+@test "SIGTERM and SIGHUP while writing" {
+  soon interrupt TERM 2 generate uniform --scale 20 --weights none -o g.mtx
+  [ "$code" -eq 143 ] || [ "$code" -eq 0 ]
+  [ "$code" -eq 0 ] || no_leftovers
+  rm -f g.mtx
+  soon interrupt HUP 1.5 generate uniform --scale 20 --weights none -o g.mtx
+  [ "$code" -eq 129 ] || [ "$code" -eq 0 ]
+  [ "$code" -eq 0 ] || no_leftovers
+}
+
+@test "Ctrl-C while reading, building, solving, verifying" {
+  dzo generate rmat --scale 19 --weights f32 -q -o g.dzo
+  dzo convert g.dzo g.el -q
+  for words in "msf g.dzo --threads 1" "msf g.dzo --stream" "msf g.el --verify" "convert g.el x.dzo --compress"; do
+    for delay in 0.1 0.4 0.8; do
+      # shellcheck disable=SC2086
+      soon interrupt INT $delay $words
+      [ "$code" -eq 130 ] || [ "$code" -eq 0 ]
+      [ "$code" -eq 0 ] || no_leftovers g.dzo g.el
+      rm -f x.dzo
+    done
   done
 }
 
-@test "Ctrl-C while solving" {
-  dzo generate rmat --scale 19 --weights f32 -q -o g.dzo
-  for words in "" --stream; do
-    "$DZO_PROGRAM" msf g.dzo $words -o forest --threads 1 >out 2>err &
-    pid=$!
-    sleep 0.3
-    begun=$(date +%s%N)
-    kill -INT $pid 2>/dev/null || true
-    code=0
-    wait $pid || code=$?
-    [ $(($(date +%s%N) - begun)) -lt "${DZO_STOP_NS:-1000000000}" ]
-    [ "$code" -eq 130 ] || [ "$code" -eq 0 ]
-    [ "$code" -eq 0 ] || no_leftovers g.dzo
-    rm -f forest
-  done
+@test "nohup protects from SIGHUP" {
+  (
+    trap '' HUP
+    interrupt HUP 0.2 generate uniform --scale 18 --format mtx -o g.mtx || [ $? -eq $SLOW ]
+    [ "$code" -eq 0 ]
+  )
+  [ -s g.mtx ]
+}
+
+@test "an older file survives a signal" {
+  echo old >g.mtx
+  soon interrupt INT 0.3 generate rmat --scale 22 -o g.mtx
+  [ "$code" -eq 130 ]
+  [ "$(cat g.mtx)" = old ]
+  no_leftovers g.mtx
+}
+
+@test "--quiet is silent even then" {
+  soon interrupt INT 0.2 generate rmat --scale 22 -o g.mtx --quiet
+  [ "$code" -eq 130 ]
+  [ ! -s err ]
 }
 
 @test "a signal while standard input is silent" {
