@@ -14,6 +14,9 @@ dzo_status dzo_blocks_open(dzo_context *context, dzo_input *input, uint64_t offs
   uint64_t step = context->memory / SHARE;
   *out = (dzo_blocks){.context = context, .input = input};
   out->step = step < LEAST_STEP ? LEAST_STEP : step > MOST_STEP ? MOST_STEP : (size_t)step;
+  uint64_t size = dzo_input_size(input);
+  if (size < out->step) /* and one more, to meet the end at once */
+    out->step = (size_t)size + 1;
   out->capacity = out->step;
   out->buffer = dzo_alloc(context, out->capacity, 1);
   if (out->buffer == NULL)

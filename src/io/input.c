@@ -115,10 +115,13 @@ static dzo_status open_descriptor(dzo_input *input, const char *path) {
 
 /* Take the first bytes into the head, unpacking from there on if they are packed. */
 static dzo_status fill_head(dzo_input *input) {
-  input->head = dzo_alloc(input->context, HEAD_BYTES, 1);
+  bool small = input->memory != NULL || input->seekable;
+  small = small && input->stored_size < HEAD_BYTES;
+  size_t capacity = small ? (size_t)input->stored_size + 1 : HEAD_BYTES;
+  input->head = dzo_alloc(input->context, capacity, 1);
   if (input->head == NULL)
     return DZO_E_MEMORY;
-  DZO_TRY(read_content(input, input->head, HEAD_BYTES, &input->head_size));
+  DZO_TRY(read_content(input, input->head, capacity, &input->head_size));
   dzo_packing packing = dzo_packing_of(input->head, input->head_size);
   if (packing == DZO_PACKING_NONE) {
     if (input->ended)
@@ -130,6 +133,10 @@ static dzo_status fill_head(dzo_input *input) {
   DZO_TRY(dzo_unpacker_create(input->context, packing, input->name, input->head, input->head_size,
                               read_stored, input, &input->unpacker));
   input->ended = false;
+  dzo_free(input->head);
+  input->head = dzo_alloc(input->context, HEAD_BYTES, 1);
+  if (input->head == NULL)
+    return DZO_E_MEMORY;
   DZO_TRY(read_content(input, input->head, HEAD_BYTES, &input->head_size));
   if (input->ended)
     input->size = input->head_size;

@@ -92,7 +92,23 @@ static bool refuse(dzo_text_event *event, dzo_status status, const char *what, d
   return false;
 }
 
-static bool take_weight(dzo_word word, int64_t *out, dzo_text_event *event) {
+static const char *skip_blanks(const char *p, const char *end) {
+  while (p < end && (unsigned char)*p <= ' ')
+    p++;
+  return p;
+}
+
+static bool take_weight(const char **p, const char *end, int64_t *out, dzo_text_event *event) {
+  const char *at = skip_blanks(*p, end);
+  bool negative = at < end && *at == '-';
+  uint64_t value = 0;
+  const char *q = dzo_parse_digits(at + negative, end, &value);
+  if (q > at + negative && q - at <= 18 && (q == end || (unsigned char)*q <= ' ')) {
+    *p = q;
+    *out = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+  }
+  dzo_word word = dzo_next_word(p, end);
   dzo_number n = dzo_parse_number(word.at, word.length);
   if (n.kind == DZO_NUMBER_INTEGER) {
     *out = n.i64;
@@ -127,12 +143,6 @@ static bool take_neighbour(const dzo_metis_header *h, const char **p, const char
   return refuse(event, DZO_E_FORMAT, "neighbour ", word, rest);
 }
 
-static const char *skip_blanks(const char *p, const char *end) {
-  while (p < end && (unsigned char)*p <= ' ')
-    p++;
-  return p;
-}
-
 /* Parse the row on [p, end), whose first entry is number `entry`. */
 static bool parse_row(const job *j, chunk *c, uint64_t row, const char *p, const char *end,
                       uint64_t *entry, dzo_text_event *event) {
@@ -154,7 +164,7 @@ static bool parse_row(const job *j, chunk *c, uint64_t row, const char *p, const
     int64_t weight = 0;
     if (!take_neighbour(h, &p, end, &neighbour, event))
       return false;
-    if (h->weights && !take_weight(dzo_next_word(&p, end), &weight, event))
+    if (h->weights && !take_weight(&p, end, &weight, event))
       return false;
     if (neighbour == row) {
       c->loops++;

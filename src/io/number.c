@@ -172,13 +172,15 @@ static bool is_decimal(const char *p, const char *end, bool *integer) {
   return p == end;
 }
 
-static dzo_number integer_number(const char *p, const char *end, bool negative, double rounded) {
+/* [p, end) are the digits of `token`. */
+static dzo_number integer_number(const char *token, const char *p, const char *end) {
+  bool negative = *token == '-';
   uint64_t value = 0;
   bool over = false;
   for (; p < end; p++)
     over = over || __builtin_mul_overflow(value, UINT64_C(10), &value) ||
            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
-  dzo_number number = {.kind = DZO_NUMBER_HUGE, .f64 = rounded};
+  dzo_number number = {.kind = DZO_NUMBER_HUGE};
   uint64_t limit = (uint64_t)INT64_MAX + (negative ? 1 : 0);
   if (!over && value <= limit) {
     number.kind = DZO_NUMBER_INTEGER;
@@ -188,6 +190,8 @@ static dzo_number integer_number(const char *p, const char *end, bool negative, 
     number.kind = DZO_NUMBER_UNSIGNED;
     number.u64 = value;
     number.f64 = (double)value;
+  } else {
+    number.f64 = library_double(token, (size_t)(end - token));
   }
   return number;
 }
@@ -209,9 +213,9 @@ dzo_number dzo_parse_number(const char *token, size_t length) {
   }
   if (length >= TOKEN_BYTES || !is_decimal(p, end, &integer))
     return number;
-  double x = library_double(token, length);
   if (integer)
-    return integer_number(p, end, negative, x);
+    return integer_number(token, p, end);
+  double x = library_double(token, length);
   number.f64 = x;
   number.kind = isnan(x) ? DZO_NUMBER_BAD : isinf(x) ? DZO_NUMBER_RANGE : DZO_NUMBER_REAL;
   return number;
