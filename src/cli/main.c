@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-#include <stdlib.h>
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -106,7 +108,16 @@ static int dispatch(cli_call *call, int argc, char **argv) {
   return run_command(call, argc - 1, argv + 1);
 }
 
+/* A file that is opened while a standard stream is closed would take its place, and a report would
+ * land in it. What fills the place instead can be neither read nor written, as the user wished. */
+static void hold_standard_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) == -1)
+      (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
+  hold_standard_streams();
   /* Large enough for the settings of any command, and aligned for them. */
   union {
     cli_common common;

@@ -167,3 +167,21 @@ END
     [ ! -s err ]
   done
 }
+
+@test "closed standard streams do no harm" {
+  small_graph >g.gr
+  dzo msf g.gr -q -o wanted >/dev/null
+  status=0
+  dzo msf g.gr -o f >&- 2>err || status=$?
+  [ "$status" -eq 1 ]
+  grep -q '^dzo: <stdout>: ' err
+  cmp wanted f
+  status=0
+  dzo msf g.gr -o f >out 2>&- <&- || status=$?
+  [ "$status" -eq 0 ]
+  cmp wanted f
+  status=0
+  dzo msf - <&- >out 2>err || status=$?
+  [ "$status" -eq 3 ]
+  one_error "<stdin>"
+}
