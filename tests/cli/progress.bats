@@ -3,6 +3,12 @@
 # Copyright The dzo authors
 load helper
 
+# A container may have none.
+need_terminals() {
+  need_python
+  python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "needs pseudo-terminals"
+}
+
 # on_terminal COMMAND...: run with standard error on a terminal of 80 columns; what it shows goes to
 # the file screen, standard output to the file out. Standard input is a graph that comes slowly.
 on_terminal() {
@@ -37,7 +43,7 @@ END
 }
 
 @test "a bar appears on a terminal after a second and is wiped" {
-  need_python
+  need_terminals
   on_terminal "$DZO_PROGRAM" msf -
   grep -q 'read' screen
   grep -q 'MB/s' screen
@@ -48,7 +54,7 @@ END
 }
 
 @test "no bar for what is quick, with --quiet, or with --no-progress" {
-  need_python
+  need_terminals
   TENTHS=2 on_terminal "$DZO_PROGRAM" msf -
   [ ! -s screen ]
   on_terminal "$DZO_PROGRAM" msf - --quiet
@@ -66,7 +72,7 @@ END
 }
 
 @test "binary data is not written to a terminal" {
-  need_python
+  need_terminals
   status=0
   python3 - "$DZO_PROGRAM" <<'END' >shown || status=$?
 import pty, sys
