@@ -267,7 +267,7 @@ static void real_files_give_the_known_forests(void **state) {
 
 static void memory_is_at_most_half_of_the_graph_again(void **state) {
   (void)state;
-  const double degrees[] = {8, 32};
+  const double degrees[] = {16, 32};
   for (int kind = 0; kind < 3; kind++) {
     for (int d = 0; d < 2; d++) {
       dzo_generate_options options;
