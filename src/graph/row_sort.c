@@ -5,7 +5,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 
-enum { DIGIT_BITS = 11, FEW = 24, FIRST_CAPACITY = 1 << 12 };
+enum { DIGIT_BITS = 8, FEW = 24, FIRST_CAPACITY = 1 << 12 };
 
 void dzo_row_sorter_free(dzo_row_sorter *s) {
   dzo_free(s->items);

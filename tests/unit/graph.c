@@ -75,12 +75,14 @@ static void expect_same_graphs(const dzo_graph *a, const dzo_graph *b) {
 /* Long enough for several chunks of edges and many buckets of rows. */
 static void any_number_of_threads_builds_the_same(void **state) {
   (void)state;
-  const dzo_weight_type types[] = {DZO_WEIGHT_F64, DZO_WEIGHT_NONE, DZO_WEIGHT_I64};
-  for (int k = 0; k < 3; k++) {
-    dzo_edge_list *list = make_list(7 + (uint64_t)k, k == 2 ? 300000 : 5000, 300000, types[k]);
+  /* Keys of 0, 4 and 8 bytes with numbers of 4 and 8. */
+  const dzo_weight_type types[] = {DZO_WEIGHT_F64, DZO_WEIGHT_NONE, DZO_WEIGHT_U32,
+                                   DZO_WEIGHT_U32, DZO_WEIGHT_NONE, DZO_WEIGHT_I64};
+  for (int k = 0; k < 6; k++) {
+    dzo_edge_list *list = make_list(7 + (uint64_t)k, k == 2 ? 300000 : 5000, 200000, types[k]);
     dzo_edges e;
     dzo_edge_list_view(list, &e);
-    e.first_number = k == 1 ? (UINT64_C(1) << 32) - 5 : 0;
+    e.first_number = k % 2 ? (UINT64_C(1) << 32) - 5 : 0;
     dzo_graph *first, *g;
     must(teams[0], dzo_graph_from_edges(teams[0], &e, &first));
     expect_graph(first, &e);

@@ -76,7 +76,7 @@ static void sort_and_back(dzo_context *context, const dzo_edges *edges) {
 
 static void rows_are_sorted_and_restored(void **state) {
   (void)state;
-  for (uint64_t seed = 0; seed < 400; seed++) {
+  for (uint64_t seed = 0; seed < 200; seed++) {
     random_graph *r = random_graph_make(seed, 150, (dzo_weight_type)(seed % TYPES), 0);
     sort_and_back(teams[seed / TYPES % TEAMS], &r->edges);
     random_graph_free(r);
@@ -161,7 +161,7 @@ static void expect_ordered(const dzo_graph *g, dzo_row_order order) {
 
 static void renumbering_keeps_the_graph(void **state) {
   (void)state;
-  for (uint64_t seed = 0; seed < 400; seed++) {
+  for (uint64_t seed = 0; seed < 200; seed++) {
     random_graph *r = random_graph_make(seed, 150, (dzo_weight_type)(seed % TYPES), 0);
     dzo_context *context = teams[seed / TYPES % TEAMS];
     dzo_row_order order = seed % 5 < 2 ? DZO_ROWS_BY_WEIGHT : DZO_ROWS_BY_NEIGHBOUR;
