@@ -5,57 +5,28 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "io/adjacency_hash.h"
 #include "io/adjacency_part.h"
-#include "io/bytes.h"
 
 enum { CHUNKS_A_ROUND = 256 };
-
-/* ---- Symmetry -------------------------------------------------------------------------------- */
-
-/* Entries are hashed one by one and the hashes added, those that lead up and those that lead down
- * with opposite signs: the sums of a symmetric file are 0, and those of another almost surely not.
- */
-typedef struct hash_sum {
-  uint64_t a, b;
-} hash_sum;
-
-DZO_ITEM uint64_t mix(uint64_t x) { /* splitmix64 (Steele, Lea, Flood 2014) */
-  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-  return x ^ x >> 31;
-}
-
-DZO_ITEM hash_sum hash_entry(uint32_t low, uint32_t high, uint64_t weight) {
-  uint64_t ends = (uint64_t)low << 32 | high;
-  uint64_t first = mix(ends + UINT64_C(0x9e3779b97f4a7c15));
-  uint64_t second = mix(weight + UINT64_C(0xd1b54a32d192ed03));
-  return (hash_sum){mix(first + weight), mix(second ^ ends * UINT64_C(0xda942042e4dd58b5))};
-}
-
-DZO_ITEM void add_hash(hash_sum *sum, hash_sum x, bool negative) {
-  sum->a += negative ? 0 - x.a : x.a;
-  sum->b += negative ? 0 - x.b : x.b;
-}
-
-static bool is_zero(hash_sum sum) { return sum.a == 0 && sum.b == 0; }
 
 /* ---- What a chunk holds ---------------------------------------------------------------------- */
 
 /* The row with which a chunk begins may have begun before: then it is not known in the chunk which
  * of the row's loop entries are the first of two. What depends on that is kept apart ("head"). */
 typedef struct chunk_summary {
-  uint64_t up;           /* entries that lead to a larger vertex */
-  uint64_t loops;        /* loop entries */
-  uint64_t head_loops;   /* of these, in the row that began before */
-  uint64_t body_pairs;   /* of the others, the first of each two */
-  uint64_t last_loops;   /* in the last row */
-  bool starts_row;       /* there is no head */
-  bool one_row;          /* the last row is the head */
-  bool negative;         /* there is a negative integer */
-  hash_sum sum;          /* up - down */
-  hash_sum body, head;   /* first loops of two - second loops */
-  uint64_t first_edge;   /* that the chunk gives; set when all are known */
-  unsigned first_parity; /* loop entries, modulo 2, of the head before the chunk */
+  uint64_t up;             /* entries that lead to a larger vertex */
+  uint64_t loops;          /* loop entries */
+  uint64_t head_loops;     /* of these, in the row that began before */
+  uint64_t body_pairs;     /* of the others, the first of each two */
+  uint64_t last_loops;     /* in the last row */
+  bool starts_row;         /* there is no head */
+  bool one_row;            /* the last row is the head */
+  bool negative;           /* there is a negative integer */
+  dzo_hash_sum sum;        /* up - down */
+  dzo_hash_sum body, head; /* first loops of two - second loops */
+  uint64_t first_edge;     /* that the chunk gives; set when all are known */
+  unsigned first_parity;   /* loop entries, modulo 2, of the head before the chunk */
 } chunk_summary;
 
 typedef struct scan_job {
@@ -85,16 +56,18 @@ static void summarize(const dzo_adjacency_file *file, const dzo_adjacency_part *
     s->negative |= (int64_t)weight < 0;
     if (v != row) {
       s->up += row < v;
-      add_hash(&s->sum,
-               hash_entry((uint32_t)(row < v ? row : v), (uint32_t)(row < v ? v : row), weight),
-               row > v);
+      dzo_hash_add(
+          &s->sum,
+          dzo_hash_entry((uint32_t)(row < v ? row : v), (uint32_t)(row < v ? v : row), weight),
+          row > v);
       continue;
     }
     parity = s->last_loops++ % 2;
     s->loops++;
     s->head_loops += head;
     s->body_pairs += !head && parity == 0;
-    add_hash(head ? &s->head : &s->body, hash_entry((uint32_t)v, (uint32_t)v, weight), parity != 0);
+    dzo_hash_add(head ? &s->head : &s->body, dzo_hash_entry((uint32_t)v, (uint32_t)v, weight),
+                 parity != 0);
   }
 }
 
@@ -151,7 +124,7 @@ static dzo_status run_rounds(scan_job *job, dzo_range_fn fn, uint64_t done, uint
 typedef struct totals {
   uint64_t up, loops;
   bool negative;
-  hash_sum sum, loop_sum;
+  dzo_hash_sum sum, loop_sum;
 } totals;
 
 /* Find the parity with which each chunk begins, and add up. */
@@ -164,9 +137,9 @@ static totals combine(const scan_job *job) {
     t.up += s->up;
     t.loops += s->loops;
     t.negative |= s->negative;
-    add_hash(&t.sum, s->sum, false);
-    add_hash(&t.loop_sum, s->body, false);
-    add_hash(&t.loop_sum, s->head, s->first_parity != 0);
+    dzo_hash_add(&t.sum, s->sum, false);
+    dzo_hash_add(&t.loop_sum, s->body, false);
+    dzo_hash_add(&t.loop_sum, s->head, s->first_parity != 0);
     parity = (unsigned)((s->last_loops + (s->one_row ? parity : 0)) % 2);
   }
   return t;
@@ -186,25 +159,22 @@ static dzo_weight_type type_of(dzo_stored_weight stored, bool negative) {
   return DZO_WEIGHT_NONE;
 }
 
-dzo_status dzo_adjacency_check_symmetric(const dzo_adjacency_file *file, bool pairs, bool loops) {
-  if (pairs && loops)
-    return DZO_OK;
-  return dzo_fail(file->context, DZO_E_FORMAT, "%s: byte %llu: %s", dzo_input_name(file->input),
-                  (unsigned long long)file->layout.neighbours_at,
-                  pairs ? "the two entries of a loop differ, or one is missing"
-                        : "the rows are not symmetric: an edge stands in the row of one end only, "
-                          "or its two weights differ");
+dzo_status dzo_adjacency_check_symmetric(dzo_adjacency_file *file, bool pairs, bool loops) {
+  if (!pairs)
+    return dzo_adjacency_fail_pair(file);
+  return loops ? DZO_OK : dzo_adjacency_fail_loop(file);
 }
 
 static dzo_status decide(dzo_adjacency_file *file, const totals *t) {
   file->type = type_of(file->layout.stored, t->negative);
   dzo_symmetry *symmetry = &file->layout.symmetry;
   if (*symmetry == DZO_SYMMETRY_UNKNOWN)
-    *symmetry = is_zero(t->sum) ? DZO_SYMMETRIC : DZO_DIRECTED;
+    *symmetry = dzo_hash_is_zero(t->sum) ? DZO_SYMMETRIC : DZO_DIRECTED;
   if (*symmetry == DZO_DIRECTED)
     return DZO_OK;
-  return dzo_adjacency_check_symmetric(file, is_zero(t->sum),
-                                       *symmetry != DZO_SYMMETRIC_LOOPS2 || is_zero(t->loop_sum));
+  return dzo_adjacency_check_symmetric(file, dzo_hash_is_zero(t->sum),
+                                       *symmetry != DZO_SYMMETRIC_LOOPS2 ||
+                                           dzo_hash_is_zero(t->loop_sum));
 }
 
 dzo_status dzo_adjacency_scan(dzo_adjacency_file *file, uint64_t passes) {

@@ -73,7 +73,11 @@ void dzo_adjacency_sum(const dzo_adjacency_file *file, const dzo_adjacency_part 
 /* Add those of the next part; `parity` is that of the walk before the part. */
 void dzo_adjacency_add_sum(dzo_adjacency_sums *total, const dzo_adjacency_sums *part,
                            unsigned parity);
-/* DZO_E_FORMAT unless both hold. */
-dzo_status dzo_adjacency_check_symmetric(const dzo_adjacency_file *file, bool pairs, bool loops);
+/* DZO_E_FORMAT unless both hold: sums of pairs and of loops are 0. */
+dzo_status dzo_adjacency_check_symmetric(dzo_adjacency_file *file, bool pairs, bool loops);
+/* Find an edge whose two entries do not agree, or a vertex whose loop entries are not in pairs, by
+ * further passes, and say so: DZO_E_FORMAT. */
+dzo_status dzo_adjacency_fail_pair(dzo_adjacency_file *file);
+dzo_status dzo_adjacency_fail_loop(dzo_adjacency_file *file);
 
 #endif

@@ -73,7 +73,7 @@ static dzo_status take_parts(adjacency_stream *s) {
   return DZO_OK;
 }
 
-static dzo_status check_sums(const adjacency_stream *s) {
+static dzo_status check_sums(adjacency_stream *s) {
   return dzo_adjacency_check_symmetric(&s->file, s->sums.pairs[0] == 0 && s->sums.pairs[1] == 0,
                                        s->sums.loops[0] == 0 && s->sums.loops[1] == 0);
 }
