@@ -111,7 +111,7 @@ static look look_at_rows(const dzo_metis_header *h, dzo_lines lines) {
 }
 
 /* Rows that could as well be edges, two or three words each: do the first ones, as neighbours of
- * vertices, agree with one another? */
+ * vertices, agree with one another, some of them at least? */
 static bool rows_agree(const dzo_metis_header *h, dzo_lines lines) {
   enum { MOST_ROWS = 4096 };
   uint32_t neighbours[MOST_ROWS][3];
@@ -129,16 +129,18 @@ static bool rows_agree(const dzo_metis_header *h, dzo_lines lines) {
         neighbours[rows][count[rows]++] = (uint32_t)(value - 1);
     rows++;
   }
+  bool any = false;
   for (uint32_t row = 0; row < rows; row++)
     for (uint32_t i = 0; i < count[row]; i++) {
       uint32_t other = neighbours[row][i];
       bool found = other >= rows;
+      any = any || !found;
       for (uint32_t k = 0; !found && k < count[other]; k++)
         found = neighbours[other][k] == row;
       if (!found)
         return false;
     }
-  return true;
+  return any;
 }
 
 static bool detect_metis(const dzo_sample *sample) {
@@ -159,11 +161,13 @@ static bool detect_metis(const dzo_sample *sample) {
   look l = look_at_rows(&h, lines);
   bool all_rows = !complete || l.rows == h.vertices;
   bool all_edges = !complete || (l.entries % 2 == 0 && l.entries / 2 == h.edges);
-  bool like_edges = !l.empty && l.least == l.most && (l.most == 2 || l.most == 3);
+  bool like_edges = l.least == l.most && (l.most == 2 || l.most == 3);
   if (like_edges)
     return l.fits && all_rows && all_edges && rows_agree(&h, lines);
   if (complete && l.most == 0) /* no edges: "n 0" and empty lines, or a single edge "u v" */
     return h.edges == 0 && all_rows;
+  if (!complete)
+    return l.fits;
   return (all_rows || all_edges) && (l.fits || l.most > 4 || l.empty);
 }
 

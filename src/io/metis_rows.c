@@ -283,7 +283,7 @@ static dzo_status run(job *j) {
   DZO_TRY(make_room(rows, j->edges, room));
   dzo_parallel_for(threads, j->chunks, 1, parse_chunks, j);
   if (dzo_is_cancelled(rows->context))
-    return dzo_progress(rows->context, "read", 0, 0);
+    return dzo_progress(rows->context, "read", 1, 1);
   for (int t = 0; t < threads; t++)
     if (j->events[t].stop != DZO_TEXT_GOES_ON && j->event_chunk[t] == j->stopped)
       return dzo_text_refuse_event(rows->context, rows->header.name, &j->events[t]);

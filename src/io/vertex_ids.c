@@ -8,7 +8,14 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
-enum { GRAIN = 1 << 14, FIRST_CAPACITY = 1 << 16, MOST_PROBES = 256, DIGIT_BITS = 11, AHEAD = 16 };
+enum {
+  GRAIN = 1 << 14,
+  LEAST_CAPACITY = 1 << 8,
+  FIRST_CAPACITY = 1 << 16,
+  MOST_PROBES = 256,
+  DIGIT_BITS = 11,
+  AHEAD = 16
+};
 
 /* A key that stands for an empty slot; the name UINT64_MAX is kept apart. */
 static const uint64_t EMPTY = UINT64_MAX;
@@ -37,8 +44,22 @@ DZO_ITEM uint64_t name_at(const renumbering *r, int side, uint64_t i) {
   return r->wide[side] != NULL ? r->wide[side][i] : r->narrow[side][i];
 }
 
-static void for_edges(renumbering *r, dzo_range_fn fn) {
-  dzo_parallel_for(r->context->threads, r->edges->count, GRAIN, fn, r);
+typedef struct pass {
+  renumbering *r;
+  dzo_range_fn fn;
+} pass;
+
+static void run_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  pass *p = argument;
+  if (!dzo_is_cancelled(p->r->context))
+    p->fn(p->r, begin, end, thread);
+}
+
+/* Pass over all edges, unless cancelled. */
+static dzo_status for_edges(renumbering *r, dzo_range_fn fn) {
+  pass p = {r, fn};
+  dzo_parallel_for(r->context->threads, r->edges->count, GRAIN, run_range, &p);
+  return dzo_progress(r->context, "read", r->edges->count, r->edges->count);
 }
 
 static void find_range(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -130,7 +151,7 @@ static dzo_status keep_names(renumbering *r, uint64_t n) {
   r->list->first_label = r->least;
   DZO_TRY(make_ends(r));
   if (r->edges->wide || r->least > 0)
-    for_edges(r, shift_edges);
+    return for_edges(r, shift_edges);
   return DZO_OK;
 }
 
@@ -139,7 +160,7 @@ static dzo_status rank_names(renumbering *r) {
   r->bits = dzo_calloc(r->context, words, sizeof *r->bits);
   if (r->bits == NULL)
     return DZO_E_MEMORY;
-  for_edges(r, set_bits);
+  DZO_TRY(for_edges(r, set_bits));
   for (uint64_t i = 0; i < words; i++)
     n += (uint64_t)__builtin_popcountll(r->bits[i]);
   if (n > UINT32_MAX)
@@ -158,8 +179,7 @@ static dzo_status rank_names(renumbering *r) {
   }
   dzo_parallel_for(r->context->threads, words, GRAIN, label_words, r);
   DZO_TRY(make_ends(r));
-  for_edges(r, rank_edges);
-  return DZO_OK;
+  return for_edges(r, rank_edges);
 }
 
 /* ---- Names far apart ------------------------------------------------------------------------- */
@@ -213,15 +233,17 @@ static void insert_edges(void *argument, uint64_t begin, uint64_t end, int threa
 
 /* Collect the different names into a table that is at most 5/8 full. */
 static dzo_status gather_names(renumbering *r) {
-  for (r->capacity = FIRST_CAPACITY;; r->capacity *= 4) {
+  r->capacity = LEAST_CAPACITY;
+  while (r->capacity < FIRST_CAPACITY && r->capacity < 4 * r->edges->count)
+    r->capacity *= 2;
+  for (;; r->capacity *= 4) {
     dzo_free(r->keys);
     r->keys = dzo_alloc(r->context, r->capacity, sizeof *r->keys);
     if (r->keys == NULL)
       return DZO_E_MEMORY;
     memset(r->keys, 0xff, r->capacity * sizeof *r->keys);
     r->used = r->full = 0;
-    for_edges(r, insert_edges);
-    DZO_TRY(dzo_progress(r->context, "read", 0, 0));
+    DZO_TRY(for_edges(r, insert_edges));
     if (r->full == 0)
       break;
     if (r->capacity > UINT64_C(1) << 34)
@@ -292,7 +314,7 @@ static dzo_status radix_sort(dzo_context *context, uint64_t **numbers, uint64_t 
     dzo_team_run(threads, radix_move, &job);
     other = *numbers;
     *numbers = job.to;
-    status = dzo_progress(context, "read", 0, 0);
+    status = dzo_progress(context, "read", count, count);
   }
   dzo_free(other);
   dzo_free(job.places);
@@ -349,8 +371,7 @@ static dzo_status sort_names(renumbering *r) {
   DZO_TRY(radix_sort(r->context, &r->list->labels, n));
   dzo_parallel_for(r->context->threads, n, GRAIN, number_names, r);
   DZO_TRY(make_ends(r));
-  for_edges(r, number_edges);
-  return DZO_OK;
+  return for_edges(r, number_edges);
 }
 
 dzo_status dzo_vertex_ids_renumber(dzo_context *context, dzo_text_edges *edges,
@@ -360,11 +381,12 @@ dzo_status dzo_vertex_ids_renumber(dzo_context *context, dzo_text_edges *edges,
     r.narrow[side] = edges->u32[side];
     r.wide[side] = edges->u64[side];
   }
-  for_edges(&r, find_range);
+  dzo_status status = for_edges(&r, find_range);
   r.least = edges->count > 0 ? r.least : 0;
   /* A bit for each possible name, where that takes less than a table of the names. */
   bool narrow = r.most / 128 <= edges->count + (1 << 10);
-  dzo_status status = edges->count == 0 ? make_ends(&r) : narrow ? rank_names(&r) : sort_names(&r);
+  if (status == DZO_OK)
+    status = edges->count == 0 ? make_ends(&r) : narrow ? rank_names(&r) : sort_names(&r);
   dzo_free(r.bits);
   dzo_free(r.rank);
   dzo_free(r.keys);

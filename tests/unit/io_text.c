@@ -363,22 +363,24 @@ static text large_metis(void) {
   return t;
 }
 
-/* Read with several numbers of threads and stream in small blocks: always the same. */
+/* Find the format, read with several numbers of threads, stream in small blocks: always the same.
+ */
 static void check_large(const text *t, dzo_format format) {
   static const int THREADS[] = {1, 2, 3, 8};
   dzo_context *first_context = texts_context(1, 0);
   dzo_edge_list *first;
-  must(first_context, texts_read(first_context, t->at, t->size, format, &first));
+  must(first_context, texts_read(first_context, t->at, t->size, DZO_FORMAT_AUTO, &first));
+  assert_int_equal(first->format, format);
   for (size_t i = 0; i < sizeof THREADS / sizeof *THREADS; i++) {
     dzo_context *context = texts_context(THREADS[i], 1 << 20);
     dzo_edge_list *list;
-    must(context, texts_read(context, t->at, t->size, format, &list));
+    must(context, texts_read(context, t->at, t->size, DZO_FORMAT_AUTO, &list));
     assert_true(texts_same(first, list));
     assert_int_equal(first->vertices, list->vertices);
     assert_memory_equal(first->u, list->u, first->count * sizeof *first->u);
     assert_memory_equal(first->v, list->v, first->count * sizeof *first->v);
     dzo_edge_list_destroy(list);
-    must(context, texts_stream(context, t->at, t->size, format, &list));
+    must(context, texts_stream(context, t->at, t->size, DZO_FORMAT_AUTO, &list));
     assert_true(texts_same(first, list));
     dzo_edge_list_destroy(list);
     assert_int_equal(dzo_context_memory_used(context), 0);
@@ -399,13 +401,38 @@ static void threads_and_blocks_do_not_matter(void **state) {
         continue;
       for (int decimals = 0; decimals < (FORMATS[i] == DZO_FORMAT_DIMACS ? 1 : 2); decimals++) {
         text t = large_text(FORMATS[i], (names)kind, decimals != 0);
-        check_large(&t, declared ? DZO_FORMAT_AUTO : FORMATS[i]);
+        check_large(&t, FORMATS[i]);
         free(t.at);
       }
     }
   text t = large_metis();
-  check_large(&t, DZO_FORMAT_AUTO);
+  check_large(&t, DZO_FORMAT_METIS);
   free(t.at);
+}
+
+/* Where rows of METIS look like lines of edges, and the other way round. */
+static void lines_and_rows_are_told_apart(void **state) {
+  (void)state;
+  enum { RING = 40000 };
+  text ring = {NULL, 0, 0}, far = {NULL, 0, 0}, star = {NULL, 0, 0};
+  put(&ring, "%d %d\n", RING, RING);
+  for (int i = 0; i < RING; i++)
+    put(&ring, "%d %d\n", (i + 1) % RING + 1, (i + RING - 1) % RING + 1);
+  put(&far, "1000000 999999\n");
+  for (int i = 0; i < RING; i++)
+    put(&far, "%d %d\n%s", (int)(500000 + random_bits() % 500000),
+        (int)(500000 + random_bits() % 500000), i == 7 ? "\n" : "");
+  put(&star, "%d %d\n", RING + 1, RING);
+  for (int i = 0; i < RING; i++)
+    put(&star, "%d ", i + 2);
+  for (int i = 0; i < RING; i++)
+    put(&star, "\n1");
+  check_large(&ring, DZO_FORMAT_METIS);
+  check_large(&far, DZO_FORMAT_SNAP);
+  check_large(&star, DZO_FORMAT_METIS);
+  free(ring.at);
+  free(far.at);
+  free(star.at);
 }
 
 static int compare_u64(const void *a, const void *b) {
@@ -565,6 +592,7 @@ int main(void) {
       cmocka_unit_test(numbers_are_told_apart),
       cmocka_unit_test(the_locale_does_not_matter),
       cmocka_unit_test(threads_and_blocks_do_not_matter),
+      cmocka_unit_test(lines_and_rows_are_told_apart),
       cmocka_unit_test(names_are_renumbered_ascending),
       cmocka_unit_test(real_files_have_their_known_sizes),
       cmocka_unit_test(standard_input_is_read),
