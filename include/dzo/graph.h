@@ -100,7 +100,8 @@ DZO_API void dzo_edge_list_destroy(dzo_edge_list *list);
 
 /* Write edges as `format`, through a temporary file that is renamed when complete ("-": standard
  * output). What the format cannot hold (fractions in METIS, say) is DZO_E_UNSUPPORTED, naming it.
- */
+ * Names of vertices are kept by SNAP, CSV, KONECT and DZO; the first three list edges only, so that
+ * a vertex without edges is not written. */
 DZO_API dzo_status dzo_edges_write(dzo_context *context, const dzo_edges *edges, dzo_format format,
                                    const char *path);
 
