@@ -19,10 +19,12 @@
 #define DZO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DZO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DZO_PREFETCH(p) __builtin_prefetch(p)
+#define DZO_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
 #else
 #define DZO_LIKELY(x) (x)
 #define DZO_UNLIKELY(x) (x)
 #define DZO_PREFETCH(p) ((void)(p))
+#define DZO_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
 DZO_ITEM uint32_t dzo_load_u32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }

@@ -11,7 +11,7 @@
 #include "msf/sample.h"
 #include "msf/solver.h"
 
-enum { GRAIN = 1 << 14 };
+enum { AHEAD = 16, GRAIN = 1 << 14 };
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -57,6 +57,8 @@ static void flatten(void *argument, uint64_t begin, uint64_t end, int thread) {
   contraction *c = argument;
   uint32_t roots = 0;
   for (uint64_t i = begin; i < end; i++) {
+    if (end - i > AHEAD)
+      DZO_PREFETCH(&c->hook[dzo_load_u32(&c->hook[i + AHEAD])]);
     uint32_t root = find_root(c->hook, (uint32_t)i);
     dzo_store_u32(&c->hook[i], root);
     roots += root == i;

@@ -22,14 +22,15 @@
 
 #if KEY_BITS == 32
 #define SCAN(name) name##32
-#define ROW msf_row32
+#define ROW msf_first32
 #else
 #define SCAN(name) name##64
-#define ROW msf_row64
+#define ROW msf_first64
 #endif
 
 enum {
   AHEAD = 24,
+  SHORT = 8,
   BLOCK = 64,
   BUFFER = 512,
   LIST_GRAIN = 1 << 14,
@@ -37,12 +38,16 @@ enum {
   ROW_GRAIN = 1 << 15
 };
 
-/* An edge between two components. */
+/* An edge between two components, its key flipped for a maximum forest; which arc: see arc_of(). */
+#if KEY_BITS == 32
+typedef msf_entry32 entry;
+#else
 typedef struct entry {
   uint32_t u, v;
-  KEY key;      /* flipped for a maximum forest */
-  uint32_t ref; /* which arc: see arc_of() */
+  KEY key;
+  uint32_t ref;
 } entry;
+#endif
 
 /* Entries being gathered by a team. Where arcs and rows are NULL, `ref` is the arc itself: all
  * entries are arcs from the smaller to the larger endpoint, numbered in 32 bits. */
@@ -110,13 +115,19 @@ static KEY key_at(const msf_solver *s, uint64_t arc) {
 #endif
 }
 
+static void prefetch_number(const dzo_graph *graph, uint64_t arc) {
+  if (graph->numbers32 != NULL)
+    DZO_PREFETCH(&graph->numbers32[arc]);
+  else
+    DZO_PREFETCH(&graph->numbers64[arc]);
+}
+
 /* ---- Gathering ------------------------------------------------------------------------------- */
 
 typedef struct gather_job {
   msf_solver *s;
   list *out;
   msf_prefix bound;
-  bool first; /* the pass that finds each vertex's first arc */
 } gather_job;
 
 /* A thread's entries on their way into a list. */
@@ -147,7 +158,7 @@ static void gatherer_flush(gatherer *g) {
 
 /* Make room for the arcs of a block of a row. */
 static void gatherer_make_room(gatherer *g) {
-  if (g->count + BLOCK > BUFFER)
+  if (g->count + BLOCK + DZO_MSF_LIGHT_SPARE > BUFFER)
     gatherer_flush(g);
 }
 
@@ -182,11 +193,28 @@ static const KEY *row_keys(const msf_solver *s, uint64_t arc) {
  * neighbours. */
 static void gather_block(gatherer *g, uint32_t u, uint64_t at, uint64_t light) {
   const msf_solver *s = g->job->s;
-  gatherer_make_room(g);
   for (; light != 0; light &= light - 1) {
     uint64_t arc = at + (uint64_t)__builtin_ctzll(light);
     uint32_t v = dzo_arc_neighbour(s->graph, arc);
     gatherer_add(g, u, (entry){u, v, key_at(s, arc), 0}, arc, v > u);
+  }
+}
+
+/* The light arcs of a whole row to larger neighbours, in the widest instructions there are. */
+static void gather_row_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
+  const msf_solver *s = g->job->s;
+  for (uint64_t at = begin; at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    gatherer_make_room(g);
+#if KEY_BITS == 32
+    if (s->graph->neighbours != NULL && g->job->out->arcs == NULL) {
+      msf_row_part part = {s->graph->keys32 + at, s->graph->neighbours + at, count, u,
+                           (uint32_t)at};
+      g->count += s->scan.light32(&part, (uint32_t)s->flip, last, &g->entries[g->count]);
+      continue;
+    }
+#endif
+    gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last));
   }
 }
 
@@ -207,22 +235,19 @@ static void gather_beginning(gatherer *g, uint32_t u, uint64_t begin, uint64_t e
 
 /* Position of the first arc of row u in the order; light arcs are set aside if `gather`. */
 static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, bool gather,
-                         KEY last) {
+                         KEY last, KEY *min) {
   const msf_solver *s = g->job->s;
   if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
     if (gather)
       gather_beginning(g, u, begin, end, last);
+    *min = key_at(s, begin);
     return 0;
   }
-  KEY flip = (KEY)s->flip;
-  ROW row = s->scan.SCAN(row)(row_keys(s, begin), end - begin, flip, last);
+  ROW row = s->scan.SCAN(row)(row_keys(s, begin), end - begin, (KEY)s->flip);
+  *min = row.min;
   if (!gather || row.min > last)
     return row.first;
-  gather_block(g, u, begin, row.light);
-  for (uint64_t at = begin + BLOCK; at < end; at += BLOCK) {
-    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
-    gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, flip, last));
-  }
+  gather_row_light(g, u, begin, end, last);
   return row.first;
 }
 
@@ -244,9 +269,10 @@ static void pick_first(void *argument, uint64_t begin_unit, uint64_t end_unit, i
       s->pick[u] = 0;
       continue;
     }
-    KEY last;
+    KEY last, min;
     bool gather = row_bound(&job->bound, u, &last) && job->out != NULL;
-    uint64_t first = scan_row(&g, u, row, row + degree, gather, last);
+    uint64_t first = scan_row(&g, u, row, row + degree, gather, last, &min);
+    s->label[u] = (uint32_t)min;
     s->pick[u] = (uint32_t)first;
     s->hook[u] = dzo_arc_neighbour(s->graph, row + first);
   }
@@ -269,6 +295,15 @@ static const uint32_t *block_neighbours(const dzo_graph *graph, uint64_t at, uns
   return buffer;
 }
 
+/* msf_scan.crossing() for rows too short for it. */
+DZO_ITEM uint64_t crossing(const uint32_t *neighbours, unsigned count, const uint32_t *label,
+                           uint32_t u) {
+  uint64_t mask = 0;
+  for (unsigned i = 0; i < count; i++)
+    mask |= (uint64_t)((neighbours[i] > u) & (label[neighbours[i]] != label[u])) << i;
+  return mask;
+}
+
 /* Gather the arcs of row u that leave its component and are in the prefix, once an edge. Few do, so
  * their keys are read only then. */
 static void gather_row(gatherer *g, uint32_t u) {
@@ -280,7 +315,8 @@ static void gather_row(gatherer *g, uint32_t u) {
   for (uint64_t at = begin; at < end; at += BLOCK) {
     unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
     const uint32_t *neighbours = block_neighbours(s->graph, at, count, buffer);
-    uint64_t mask = s->scan.crossing(neighbours, count, label, u);
+    uint64_t mask = count < SHORT ? crossing(neighbours, count, label, u)
+                                  : s->scan.crossing(neighbours, count, label, u);
     gatherer_make_room(g);
     for (; mask != 0; mask &= mask - 1) {
       unsigned i = (unsigned)__builtin_ctzll(mask);
@@ -409,25 +445,46 @@ static void clear_best(void *argument, uint64_t begin, uint64_t end, int thread)
   memset(r->best + begin, 0xff, (end - begin) * sizeof *r->best);
 }
 
-/* Hook each component along its best edge and take the edge, once when both ends chose it. */
-static void accept_offers(void *argument, uint64_t begin, uint64_t end, int thread) {
-  const rounds *r = argument;
+/* Hook each component along its best edge and take the edge, once when both ends chose it. What
+ * each needs is somewhere else, so it is asked for a block ahead, as in take_picks(). */
+static void accept_block(const rounds *r, uint64_t at, unsigned count, int thread) {
   msf_solver *s = r->s;
-  for (uint64_t c = begin; c < end; c++) {
-    uint64_t chosen = r->best[c];
-    if (c + AHEAD < end && r->best[c + AHEAD] != UINT64_MAX)
-      DZO_PREFETCH(&r->entries[(uint32_t)r->best[c + AHEAD]]);
-    r->hook[c] = (uint32_t)c;
-    if (chosen == UINT64_MAX)
+  const entry *chosen[BLOCK];
+  uint64_t numbers[BLOCK];
+  for (unsigned i = 0; i < count; i++) {
+    uint64_t best = r->best[at + i];
+    chosen[i] = best == UINT64_MAX ? NULL : &r->entries[(uint32_t)best];
+    DZO_PREFETCH(chosen[i]);
+  }
+  for (unsigned i = 0; i < count; i++) {
+    if (chosen[i] == NULL)
       continue;
-    const entry *e = &r->entries[(uint32_t)chosen];
-    uint32_t other = e->u == c ? e->v : e->u;
-    if (r->best[other] == chosen && c < other)
+    DZO_PREFETCH(&r->best[chosen[i]->u ^ chosen[i]->v ^ (uint32_t)(at + i)]);
+    prefetch_number(s->graph, arc_of(r->refs, chosen[i]->ref));
+  }
+  for (unsigned i = 0; i < count; i++) {
+    if (chosen[i] == NULL)
+      continue;
+    numbers[i] = dzo_arc_number(s->graph, arc_of(r->refs, chosen[i]->ref));
+    if (s->taken.bitmap != NULL)
+      DZO_PREFETCH_WRITE(&s->taken.bitmap[numbers[i] / 64]);
+  }
+  for (unsigned i = 0; i < count; i++) {
+    uint32_t c = (uint32_t)(at + i);
+    r->hook[c] = c;
+    if (chosen[i] == NULL)
+      continue;
+    uint32_t other = chosen[i]->u ^ chosen[i]->v ^ c;
+    if (c < other && r->best[other] == r->best[c])
       continue;
     r->hook[c] = other;
-    uint64_t arc = arc_of(r->refs, e->ref);
-    msf_take(s, thread, dzo_arc_number(s->graph, arc), (uint64_t)e->key ^ s->flip);
+    msf_take(s, thread, numbers[i], (uint64_t)chosen[i]->key ^ s->flip);
   }
+}
+
+static void accept_offers(void *argument, uint64_t begin, uint64_t end, int thread) {
+  for (uint64_t at = begin; at < end; at += BLOCK)
+    accept_block(argument, at, end - at < BLOCK ? (unsigned)(end - at) : BLOCK, thread);
 }
 
 /* Keep the entries that still join two components, renamed. */
@@ -550,11 +607,9 @@ static dzo_status boruvka(msf_solver *s, list *l) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static void prefetch_number(const dzo_graph *graph, uint64_t arc) {
-  if (graph->numbers32 != NULL)
-    DZO_PREFETCH(&graph->numbers32[arc]);
-  else
-    DZO_PREFETCH(&graph->numbers64[arc]);
+/* The key of u's picked arc; narrow ones are kept where labels will be. */
+static uint64_t picked_key(const msf_solver *s, uint32_t u, uint64_t arc) {
+  return KEY_BITS == 32 ? s->label[u] : key_at(s, arc);
 }
 
 /* Take the picked arcs of all vertices but those that another vertex also picked. Each vertex's
@@ -569,14 +624,12 @@ static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread)
       arcs[i] = graph->offsets[at + i] + s->pick[at + i];
       DZO_PREFETCH(&s->hook[dzo_load_u32(&s->hook[at + i])]);
       prefetch_number(graph, arcs[i]);
-      if (graph->map.type != DZO_WEIGHT_NONE)
-        DZO_PREFETCH(row_keys(s, arcs[i]));
     }
     for (unsigned i = 0; i < count; i++) {
       bool isolated = graph->offsets[at + i] == graph->offsets[at + i + 1];
       numbers[i] = isolated ? 0 : dzo_arc_number(graph, arcs[i]);
       if (s->taken.bitmap != NULL)
-        DZO_PREFETCH(&s->taken.bitmap[numbers[i] / 64]);
+        DZO_PREFETCH_WRITE(&s->taken.bitmap[numbers[i] / 64]);
     }
     for (unsigned i = 0; i < count; i++) {
       uint32_t u = (uint32_t)(at + i), v = dzo_load_u32(&s->hook[u]);
@@ -585,7 +638,7 @@ static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread)
       if (u < v && dzo_load_u32(&s->hook[v]) == u)
         dzo_store_u32(&s->hook[u], u);
       else
-        msf_take(s, thread, numbers[i], (uint64_t)key_at(s, arcs[i]) ^ s->flip);
+        msf_take(s, thread, numbers[i], picked_key(s, u, arcs[i]) ^ s->flip);
     }
   }
 }
@@ -597,7 +650,7 @@ static dzo_status first_phase(msf_solver *s, const msf_prefix *bound, uint64_t c
   bool direct = s->graph->arcs <= UINT32_MAX;
   if (!bound->all)
     DZO_TRY(list_alloc(s->context, &raw, capacity, direct));
-  gather_job job = {s, bound->all ? NULL : &raw, *bound, true};
+  gather_job job = {s, bound->all ? NULL : &raw, *bound};
   dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, pick_first, &job);
   msf_note(s, "scan");
   dzo_status status = dzo_progress(s->context, "solve", 0, s->n);
@@ -634,7 +687,7 @@ static dzo_status next_phase(msf_solver *s, const msf_prefix *bound, uint64_t ca
   list rest;
   DZO_TRY(list_alloc(s->context, &rest, capacity,
                      s->giant == DZO_MSF_NONE && s->graph->arcs <= UINT32_MAX));
-  gather_job job = {s, &rest, *bound, false};
+  gather_job job = {s, &rest, *bound};
   dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, gather_rest, &job);
   msf_note(s, "gather");
   *full = rest.count > rest.capacity;

@@ -8,10 +8,12 @@
 #include "graph/compress.h"
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
-static const double LIGHT_EDGES_PER_VERTEX = 1.25;
+static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 /* Where the light edges would be this part of all, take all at once. */
 static const double MOST = 0.5;
 enum { SPARE = 1 << 14 };
+/* Of a graph with fewer edges, a sample would cost more than it saves. */
+enum { SMALL = 1 << 15 };
 /* Arcs sampled at one place: finding the row of an arc is most of a sample's price. */
 enum { RUN = 4 };
 
@@ -89,27 +91,30 @@ dzo_status msf_choose_prefix(msf_solver *s, msf_prefix *out, uint64_t *capacity)
   double wanted = LIGHT_EDGES_PER_VERTEX * (double)s->n;
   *out = (msf_prefix){.key = UINT64_MAX, .all = true};
   *capacity = 0;
-  if (wanted >= MOST * (double)edges)
+  if (wanted >= MOST * (double)edges || edges < SMALL)
     return DZO_OK;
   sampled *samples = dzo_alloc(s->context, DZO_MSF_SAMPLES, sizeof *samples);
   if (samples == NULL)
     return DZO_E_MEMORY;
   unsigned count = take_sample(s, false, samples);
   prefix_at(samples, count, wanted / (double)edges, out);
-  *capacity = with_spare(wanted, 1.5, edges);
+  *capacity = with_spare(wanted, 1.3, edges);
   dzo_free(samples);
   return DZO_OK;
 }
 
 dzo_status msf_choose_crossing(msf_solver *s, uint64_t target, double slack, msf_prefix *out,
                                uint64_t *capacity) {
+  uint64_t edges = s->graph->arcs / 2;
+  *out = (msf_prefix){.key = UINT64_MAX, .all = true};
+  *capacity = edges;
+  if (edges < SMALL)
+    return DZO_OK;
   sampled *samples = dzo_alloc(s->context, DZO_MSF_SAMPLES, sizeof *samples);
   if (samples == NULL)
     return DZO_E_MEMORY;
-  uint64_t edges = s->graph->arcs / 2;
   unsigned count = take_sample(s, true, samples);
   double expected = (double)edges * count / DZO_MSF_SAMPLES;
-  *out = (msf_prefix){.key = UINT64_MAX, .all = true};
   if (expected > (double)target) {
     prefix_at(samples, count, (double)target / expected, out);
     expected = (double)target;

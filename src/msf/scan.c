@@ -8,9 +8,9 @@
 
 /* ---- Plain C --------------------------------------------------------------------------------- */
 
-#define PLAIN_ROW(name, at_most, type, row)                                                        \
-  static row name(const type *keys, uint64_t count, type flip, type last) {                        \
-    row out = {at_most(keys, count < 64 ? (unsigned)count : 64, flip, last), 0, keys[0] ^ flip};   \
+#define PLAIN_ROW(name, type, row)                                                                 \
+  static row name(const type *keys, uint64_t count, type flip) {                                   \
+    row out = {0, keys[0] ^ flip};                                                                 \
     for (uint64_t i = 1; i < count; i++) {                                                         \
       type key = keys[i] ^ flip;                                                                   \
       if (key < out.min) {                                                                         \
@@ -31,8 +31,19 @@
 
 PLAIN_AT_MOST(at_most32_plain, uint32_t)
 PLAIN_AT_MOST(at_most64_plain, uint64_t)
-PLAIN_ROW(row32_plain, at_most32_plain, uint32_t, msf_row32)
-PLAIN_ROW(row64_plain, at_most64_plain, uint64_t, msf_row64)
+PLAIN_ROW(row32_plain, uint32_t, msf_first32)
+PLAIN_ROW(row64_plain, uint64_t, msf_first64)
+
+static unsigned light32_plain(const msf_row_part *part, uint32_t flip, uint32_t last,
+                              msf_entry32 *out) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < part->count; i++) {
+    uint32_t v = part->neighbours[i], key = part->keys[i] ^ flip;
+    out[count] = (msf_entry32){part->u, v, key, part->arc + i};
+    count += (unsigned)(v > part->u) & (unsigned)(key <= last);
+  }
+  return count;
+}
 
 static uint64_t crossing_plain(const uint32_t *neighbours, unsigned count, const uint32_t *label,
                                uint32_t u) {
@@ -44,8 +55,13 @@ static uint64_t crossing_plain(const uint32_t *neighbours, unsigned count, const
 }
 
 msf_scan msf_scan_plain(void) {
-  return (msf_scan){row32_plain,     row64_plain,    at_most32_plain,
-                    at_most64_plain, crossing_plain, "plain"};
+  return (msf_scan){.row32 = row32_plain,
+                    .row64 = row64_plain,
+                    .light32 = light32_plain,
+                    .at_most32 = at_most32_plain,
+                    .at_most64 = at_most64_plain,
+                    .crossing = crossing_plain,
+                    .name = "plain"};
 }
 
 #if defined(__x86_64__)
@@ -88,10 +104,9 @@ AVX2 static uint64_t first_equal_avx2(const uint32_t *keys, uint64_t count, uint
   return i;
 }
 
-AVX2 static msf_row32 row32_avx2(const uint32_t *keys, uint64_t count, uint32_t flip,
-                                 uint32_t last) {
+AVX2 static msf_first32 row32_avx2(const uint32_t *keys, uint64_t count, uint32_t flip) {
   if (count < 16)
-    return row32_plain(keys, count, flip, last);
+    return row32_plain(keys, count, flip);
   const __m256i mask = _mm256_set1_epi32((int)flip);
   /* The last eight overlap what the loop sees, which a minimum does not mind. */
   __m256i best = _mm256_xor_si256(load8(keys + count - 8), mask);
@@ -100,10 +115,8 @@ AVX2 static msf_row32 row32_avx2(const uint32_t *keys, uint64_t count, uint32_t 
   __m128i half = _mm_min_epu32(_mm256_castsi256_si128(best), _mm256_extracti128_si256(best, 1));
   half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4e));
   half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xb1));
-  msf_row32 out = {.min = (uint32_t)_mm_cvtsi128_si32(half)};
+  msf_first32 out = {.min = (uint32_t)_mm_cvtsi128_si32(half)};
   out.first = first_equal_avx2(keys, count, out.min ^ flip);
-  if (out.min <= last)
-    out.light = at_most32_avx2(keys, count < 64 ? (unsigned)count : 64, flip, last);
   return out;
 }
 
@@ -139,8 +152,7 @@ AVX512 static uint64_t first_equal_avx512(const uint32_t *keys, uint64_t count, 
   }
 }
 
-AVX512 static msf_row32 row32_avx512(const uint32_t *keys, uint64_t count, uint32_t flip,
-                                     uint32_t last) {
+AVX512 static msf_first32 row32_avx512(const uint32_t *keys, uint64_t count, uint32_t flip) {
   const __m512i mask = _mm512_set1_epi32((int)flip);
   __m512i best = _mm512_set1_epi32(-1);
   uint64_t i = 0;
@@ -149,10 +161,8 @@ AVX512 static msf_row32 row32_avx512(const uint32_t *keys, uint64_t count, uint3
   __mmask16 lanes = lanes16(count - i);
   __m512i x = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, keys + i), mask);
   best = _mm512_mask_min_epu32(best, lanes, best, x);
-  msf_row32 out = {.min = _mm512_reduce_min_epu32(best)};
+  msf_first32 out = {.min = _mm512_reduce_min_epu32(best)};
   out.first = first_equal_avx512(keys, count, out.min ^ flip);
-  if (out.min <= last)
-    out.light = at_most32_avx512(keys, count < 64 ? (unsigned)count : 64, flip, last);
   return out;
 }
 
@@ -169,19 +179,16 @@ AVX512 static uint64_t at_most64_avx512(const uint64_t *keys, unsigned count, ui
   return found;
 }
 
-AVX512 static msf_row64 row64_avx512(const uint64_t *keys, uint64_t count, uint64_t flip,
-                                     uint64_t last) {
+AVX512 static msf_first64 row64_avx512(const uint64_t *keys, uint64_t count, uint64_t flip) {
   if (count < 8)
-    return row64_plain(keys, count, flip, last);
+    return row64_plain(keys, count, flip);
   const __m512i mask = _mm512_set1_epi64((long long)flip);
   __m512i best = _mm512_xor_si512(_mm512_loadu_si512(keys + count - 8), mask);
   for (uint64_t i = 0; i + 8 <= count; i += 8)
     best = _mm512_min_epu64(best, _mm512_xor_si512(_mm512_loadu_si512(keys + i), mask));
-  msf_row64 out = {.min = _mm512_reduce_min_epu64(best)};
+  msf_first64 out = {.min = _mm512_reduce_min_epu64(best)};
   while ((keys[out.first] ^ flip) != out.min)
     out.first++;
-  if (out.min <= last)
-    out.light = at_most64_avx512(keys, count < 64 ? (unsigned)count : 64, flip, last);
   return out;
 }
 
@@ -202,6 +209,46 @@ AVX512 static uint64_t crossing_avx512(const uint32_t *neighbours, unsigned coun
   return found;
 }
 
+/* Sixteen entries from four columns; most blocks have no more than four light arcs. */
+AVX512 static void store_entries(msf_entry32 *out, unsigned count, __m512i u, __m512i v,
+                                 __m512i key, __m512i ref) {
+  __m512i low = _mm512_unpacklo_epi32(u, v), high = _mm512_unpackhi_epi32(u, v);
+  __m512i low2 = _mm512_unpacklo_epi32(key, ref), high2 = _mm512_unpackhi_epi32(key, ref);
+  /* Entries 0, 4, 8, 12; then 1, 5, ...; and so on. */
+  __m512i e0 = _mm512_unpacklo_epi64(low, low2), e1 = _mm512_unpackhi_epi64(low, low2);
+  __m512i e2 = _mm512_unpacklo_epi64(high, high2), e3 = _mm512_unpackhi_epi64(high, high2);
+  __m512i a = _mm512_shuffle_i32x4(e0, e1, 0x44), b = _mm512_shuffle_i32x4(e2, e3, 0x44);
+  _mm512_storeu_si512(out, _mm512_shuffle_i32x4(a, b, 0x88));
+  if (count <= 4)
+    return;
+  _mm512_storeu_si512(out + 4, _mm512_shuffle_i32x4(a, b, 0xdd));
+  a = _mm512_shuffle_i32x4(e0, e1, 0xee);
+  b = _mm512_shuffle_i32x4(e2, e3, 0xee);
+  _mm512_storeu_si512(out + 8, _mm512_shuffle_i32x4(a, b, 0x88));
+  _mm512_storeu_si512(out + 12, _mm512_shuffle_i32x4(a, b, 0xdd));
+}
+
+AVX512 static unsigned light32_avx512(const msf_row_part *part, uint32_t flip, uint32_t last,
+                                      msf_entry32 *out) {
+  const __m512i mask = _mm512_set1_epi32((int)flip), bound = _mm512_set1_epi32((int)last);
+  const __m512i u = _mm512_set1_epi32((int)part->u);
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  unsigned found = 0;
+  for (unsigned i = 0; i < part->count; i += 16) {
+    __mmask16 lanes = lanes16(part->count - i);
+    __m512i key = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, part->keys + i), mask);
+    lanes = _mm512_mask_cmple_epu32_mask(lanes, key, bound);
+    __m512i v = _mm512_maskz_loadu_epi32(lanes, part->neighbours + i);
+    lanes = _mm512_mask_cmpgt_epu32_mask(lanes, v, u);
+    unsigned count = (unsigned)__builtin_popcount(lanes);
+    __m512i ref = _mm512_add_epi32(lane, _mm512_set1_epi32((int)(part->arc + i)));
+    store_entries(out + found, count, u, _mm512_maskz_compress_epi32(lanes, v),
+                  _mm512_maskz_compress_epi32(lanes, key), _mm512_maskz_compress_epi32(lanes, ref));
+    found += count;
+  }
+  return found;
+}
+
 msf_scan msf_scan_best(void) {
   msf_scan scan = msf_scan_plain();
   __builtin_cpu_init();
@@ -211,8 +258,13 @@ msf_scan msf_scan_best(void) {
     scan.name = "avx2";
   }
   if (__builtin_cpu_supports("avx512f"))
-    scan = (msf_scan){row32_avx512,     row64_avx512,    at_most32_avx512,
-                      at_most64_avx512, crossing_avx512, "avx512"};
+    scan = (msf_scan){.row32 = row32_avx512,
+                      .row64 = row64_avx512,
+                      .light32 = light32_avx512,
+                      .at_most32 = at_most32_avx512,
+                      .at_most64 = at_most64_avx512,
+                      .crossing = crossing_avx512,
+                      .name = "avx512"};
   return scan;
 }
 

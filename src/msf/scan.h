@@ -7,23 +7,39 @@
 
 #include <stdint.h>
 
-/* What a row says at a glance. */
-typedef struct msf_row32 {
-  uint64_t light; /* bit i is set where key i is at most `last`, of the first 64 */
-  uint64_t first; /* position of the first smallest key */
-  uint32_t min;   /* that key, flipped */
-} msf_row32;
+/* The first smallest of a row's keys: where it stands, and its flipped key. */
+typedef struct msf_first32 {
+  uint64_t first;
+  uint32_t min;
+} msf_first32;
 
-typedef struct msf_row64 {
-  uint64_t light;
+typedef struct msf_first64 {
   uint64_t first;
   uint64_t min;
-} msf_row64;
+} msf_first64;
+
+/* An edge with a 32-bit key. */
+typedef struct msf_entry32 {
+  uint32_t u, v, key, ref;
+} msf_entry32;
+
+/* Up to 64 arcs of row u, the first of which is numbered `arc`. */
+typedef struct msf_row_part {
+  const uint32_t *keys, *neighbours;
+  unsigned count;
+  uint32_t u;
+  uint32_t arc;
+} msf_row_part;
+
+/* Entries that light32() may overwrite after those it counts. */
+enum { DZO_MSF_LIGHT_SPARE = 16 };
 
 typedef struct msf_scan {
   /* A row of count >= 1 keys. */
-  msf_row32 (*row32)(const uint32_t *keys, uint64_t count, uint32_t flip, uint32_t last);
-  msf_row64 (*row64)(const uint64_t *keys, uint64_t count, uint64_t flip, uint64_t last);
+  msf_first32 (*row32)(const uint32_t *keys, uint64_t count, uint32_t flip);
+  msf_first64 (*row64)(const uint64_t *keys, uint64_t count, uint64_t flip);
+  /* Write the arcs with keys of at most `last` to neighbours larger than u; their count. */
+  unsigned (*light32)(const msf_row_part *part, uint32_t flip, uint32_t last, msf_entry32 *out);
   /* Bit i is set where key i is at most `last`; count <= 64. */
   uint64_t (*at_most32)(const uint32_t *keys, unsigned count, uint32_t flip, uint32_t last);
   uint64_t (*at_most64)(const uint64_t *keys, unsigned count, uint64_t flip, uint64_t last);
