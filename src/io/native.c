@@ -378,13 +378,8 @@ dzo_status dzo_graph_load_unsummed(dzo_context *context, dzo_input *input, dzo_g
   return load_new(context, input, false, out);
 }
 
-/* A fuzzer would hardly ever get past a checksum. */
 dzo_status dzo_graph_load(dzo_context *context, dzo_input *input, dzo_graph **out) {
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-  return load_new(context, input, false, out);
-#else
   return load_new(context, input, true, out);
-#endif
 }
 
 static bool detect(const dzo_sample *sample) {

@@ -12,7 +12,7 @@
 /* Load the graph of a whole input. Everything is checked, so that a damaged file is an error:
  * DZO_E_FORMAT "FILE: byte N: reason"; a file of a later version is DZO_E_UNSUPPORTED. */
 dzo_status dzo_graph_load(dzo_context *context, dzo_input *input, dzo_graph **out);
-/* The same without the checksums, to test the checks behind them. */
+/* The same without the checksums, to test and to fuzz the checks behind them. */
 dzo_status dzo_graph_load_unsummed(dzo_context *context, dzo_input *input, dzo_graph **out);
 dzo_status dzo_graph_save(dzo_context *context, const dzo_graph *graph, dzo_output *output);
 
