@@ -43,9 +43,9 @@ dzo_status dzo_text_check(dzo_context *context, const dzo_text_layout *layout,
         return dzo_text_refuse(context, layout->name, dzo_text_line_of_edge(layout, block, i),
                                DZO_E_FORMAT, "a skew-symmetric matrix has no diagonal");
   if (layout->counted && last && count < layout->count)
-    return dzo_text_refuse(context, layout->name, block->line + block->lines - 1,
-                           DZO_E_FORMAT, "the file ends after %llu of %llu edges",
-                           (unsigned long long)count, (unsigned long long)layout->count);
+    return dzo_text_refuse(context, layout->name, block->line + block->lines - 1, DZO_E_FORMAT,
+                           "the file ends after %llu of %llu edges", (unsigned long long)count,
+                           (unsigned long long)layout->count);
   return DZO_OK;
 }
 
