@@ -215,35 +215,48 @@ static void arrays_and_contest_answers_are_read(void **state) {
   dzo_context_destroy(context);
 }
 
-/* Contest answers may name an edge by either of its arcs. */
-static void either_arc_names_an_edge(void **state) {
-  (void)state;
-  dzo_context *context = files_context(2);
+/* ---- Contest answers may name an edge by either of its arcs -----------------------------------
+ */
+
+/* A contest graph in a file, and as read from there. */
+static dzo_edge_list *contest_graph(dzo_context *context, unsigned scale, const char *path,
+                                    dzo_edges *edges) {
   dzo_generate_options options;
   dzo_generate_options_init(&options);
-  options.scale = 8;
+  options.scale = scale;
   dzo_edge_list *list;
-  dzo_edges edges;
-  const char *path = files_path("graph");
   must(context, dzo_edge_list_generate(context, DZO_GENERATE_RMAT, &options, &list));
-  dzo_edge_list_view(list, &edges);
-  must(context, dzo_edges_write(context, &edges, DZO_FORMAT_GRAPHHPC, path));
+  dzo_edge_list_view(list, edges);
+  must(context, dzo_edges_write(context, edges, DZO_FORMAT_GRAPHHPC, path));
   dzo_edge_list_destroy(list);
   must(context, dzo_edge_list_read(context, path, NULL, &list));
-  dzo_edge_list_view(list, &edges);
-  /* Name all arcs of the file: each edge twice. */
-  size_t size;
-  char *data = files_get(path, &size);
-  uint64_t arcs = 2 * edges.count, header[2] = {0, arcs};
-  char *mst = calloc(1, 12 + 16 + 8 * arcs);
+  dzo_edge_list_view(list, edges);
+  return list;
+}
+
+/* An answer that names all arcs: each edge twice. */
+static void put_all_arcs(const char *path, uint64_t arcs) {
+  const uint64_t bounds[] = {0, arcs};
+  size_t size = 12 + 16 + 8 * arcs;
+  char *mst = calloc(1, size);
   assert_non_null(mst);
   mst[0] = 1;
   memcpy(mst + 4, &arcs, 8);
-  memcpy(mst + 12, header, 16);
+  memcpy(mst + 12, bounds, 16);
   for (uint64_t a = 0; a < arcs; a++)
     memcpy(mst + 28 + 8 * a, &a, 8);
-  const char *claim = files_path("arcs.mst");
-  files_put(claim, mst, 12 + 16 + 8 * arcs);
+  files_put(path, mst, size);
+  free(mst);
+}
+
+static void either_arc_names_an_edge(void **state) {
+  (void)state;
+  dzo_context *context = files_context(2);
+  dzo_edges edges;
+  const char *path = files_path("graph"), *claim = files_path("arcs.mst");
+  dzo_edge_list *list = contest_graph(context, 8, path, &edges);
+  uint64_t arcs = 2 * edges.count;
+  put_all_arcs(claim, arcs);
   dzo_forest_file file;
   must(context, dzo_forest_read(context, claim, &edges, path, &file));
   assert_int_equal(file.count, arcs);
@@ -255,16 +268,38 @@ static void either_arc_names_an_edge(void **state) {
   }
   for (uint64_t i = 0; i < edges.count; i++)
     assert_int_equal(times[edges.numbers[i]], 2);
+  free(times);
   dzo_forest_file_release(&file);
   must(context, dzo_forest_read(context, claim, &edges, NULL, &file));
   for (uint64_t a = 0; a < arcs; a++)
     assert_int_equal(file.numbers[a], a);
   dzo_forest_file_release(&file);
-  free(times);
-  free(mst);
-  free(data);
   dzo_edge_list_destroy(list);
   assert_int_equal(dzo_context_memory_used(context), 0);
+  dzo_context_destroy(context);
+}
+
+static void arcs_are_found_or_memory_is_short(void **state) {
+  (void)state;
+  failing_memory memory;
+  dzo_context *context = failing_context(&memory, 2);
+  dzo_edges edges;
+  const char *path = files_path("graph"), *claim = files_path("arcs.mst");
+  dzo_edge_list *list = contest_graph(context, 4, path, &edges);
+  put_all_arcs(claim, 2 * edges.count);
+  uint64_t before = dzo_context_memory_used(context);
+  for (int64_t k = 0;; k++) {
+    dzo_forest_file file;
+    memory.left = k;
+    dzo_status status = dzo_forest_read(context, claim, &edges, path, &file);
+    memory.left = -1;
+    dzo_forest_file_release(&file);
+    assert_int_equal(dzo_context_memory_used(context), before);
+    if (status == DZO_OK)
+      break;
+    assert_string_equal(dzo_status_name(status), "DZO_E_MEMORY");
+  }
+  dzo_edge_list_destroy(list);
   dzo_context_destroy(context);
 }
 
@@ -406,6 +441,7 @@ int main(void) {
       cmocka_unit_test(wrong_lines_are_named),
       cmocka_unit_test(arrays_and_contest_answers_are_read),
       cmocka_unit_test(either_arc_names_an_edge),
+      cmocka_unit_test(arcs_are_found_or_memory_is_short),
       cmocka_unit_test(solved_forests_survive_every_format),
       cmocka_unit_test(names_need_not_ascend),
       cmocka_unit_test(every_allocation_may_fail),
