@@ -40,8 +40,8 @@ static void generated_graphs_equal_the_oracle(void **state) {
     for (int type = 0; type < 4; type++) {
       dzo_generate_options options;
       dzo_generate_options_init(&options);
-      options.scale = type == 0 ? MEDIUM_SCALE : MEDIUM_SCALE - 2;
-      options.degree = type == 1 ? 6 : 16;
+      options.scale = type == 0 ? MEDIUM_SCALE : MEDIUM_SCALE - 1;
+      options.degree = type == 1 ? 6 : 20;
       options.weight_type = types[type];
       options.seed = 2387 + (uint64_t)type;
       dzo_context *maker = context_of(2);
@@ -76,6 +76,52 @@ static void larger_graphs_equal_the_oracle(void **state) {
       check_stream(teams[1], &edges, 100000, false, maximum, f, "larger");
       oracle_free(f);
     }
+    dzo_edge_list_destroy(list);
+    dzo_context_destroy(maker);
+  }
+}
+
+/* Weights of a few values, or of one value for most edges: where the sampled threshold falls among
+ * ties, endpoints decide. */
+static void fill_tied(int64_t *weights, uint64_t count, int style) {
+  random_source random = {(uint64_t)style};
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t few = 2 + (uint64_t)style;
+    weights[i] = style < 3                      ? (int64_t)random_below(&random, few)
+                 : random_below(&random, 8) > 0 ? INT64_MIN / 2
+                                                : (int64_t)random_bits(&random) / 2;
+  }
+}
+
+static void tied_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    dzo_generate_options options;
+    dzo_generate_options_init(&options);
+    options.scale = 12;
+    options.degree = 24; /* graphs of fewer edges are not sampled */
+    options.weight_type = DZO_WEIGHT_NONE;
+    dzo_context *maker = context_of(2);
+    dzo_edge_list *list;
+    must(maker, dzo_edge_list_generate(maker, (dzo_generator)kind, &options, &list));
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    int64_t *weights = malloc(edges.count * sizeof *weights);
+    assert_non_null(weights);
+    edges.weight_type = DZO_WEIGHT_I64;
+    edges.weights = weights;
+    for (int style = 0; style < 5; style++) {
+      fill_tied(weights, edges.count, style);
+      for (int maximum = 0; maximum < 2; maximum++) {
+        oracle_forest *f = oracle_solve(&edges, maximum, 0);
+        for (int how = 0; how < PREPARATIONS; how++)
+          check_in_memory(teams[(how + style) % TEAMS], &edges, (preparation)how, maximum, f,
+                          "tied");
+        check_stream(teams[style % TEAMS], &edges, 5000, true, maximum, f, "tied");
+        oracle_free(f);
+      }
+    }
+    free(weights);
     dzo_edge_list_destroy(list);
     dzo_context_destroy(maker);
   }
@@ -403,6 +449,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(small_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(generated_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(larger_graphs_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(tied_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(extreme_shapes_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(real_files_give_the_known_forests, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(memory_is_at_most_half_of_the_graph_again, make_teams,
