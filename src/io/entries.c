@@ -87,11 +87,11 @@ static dzo_status insert_loops(dzo_context *context, dzo_entries *rows) {
 }
 
 dzo_status dzo_entries_create(dzo_context *context, const dzo_graph *graph, unsigned copies,
-                           dzo_entries *out) {
+                              dzo_entries *out) {
   *out = (dzo_entries){.graph = graph,
-                    .copies = copies,
-                    .entries = graph->arcs + copies * graph->loops,
-                    .offsets = graph->offsets};
+                       .copies = copies,
+                       .entries = graph->arcs + copies * graph->loops,
+                       .offsets = graph->offsets};
   if (graph->loops == 0)
     return DZO_OK;
   dzo_status status = insert_loops(context, out);
@@ -135,5 +135,5 @@ uint64_t dzo_entries_number_at(const dzo_entries *rows, uint64_t entry) {
   dzo_entry_cursor cursor = dzo_entries_seek(rows, entry);
   uint64_t index;
   return dzo_entries_step(rows, &cursor, &index) ? rows->graph->loop_numbers[index]
-                                              : dzo_arc_number(rows->graph, index);
+                                                 : dzo_arc_number(rows->graph, index);
 }

@@ -18,7 +18,7 @@ typedef struct dzo_entries {
 } dzo_entries;
 
 dzo_status dzo_entries_create(dzo_context *context, const dzo_graph *graph, unsigned copies,
-                           dzo_entries *out);
+                              dzo_entries *out);
 void dzo_entries_destroy(dzo_entries *rows);
 
 /* Walks along the entries. */
@@ -52,7 +52,7 @@ DZO_ITEM bool dzo_entries_step(const dzo_entries *rows, dzo_entry_cursor *cursor
 DZO_ITEM uint32_t dzo_entries_next_neighbour(const dzo_entries *rows, dzo_entry_cursor *cursor) {
   uint64_t index;
   return dzo_entries_step(rows, cursor, &index) ? rows->graph->loop_vertices[index]
-                                             : dzo_arc_neighbour(rows->graph, index);
+                                                : dzo_arc_neighbour(rows->graph, index);
 }
 
 DZO_ITEM dzo_weight dzo_entries_next_weight(const dzo_entries *rows, dzo_entry_cursor *cursor) {

@@ -5,8 +5,8 @@
 #ifndef DZO_IO_WRITE_ENTRIES_H
 #define DZO_IO_WRITE_ENTRIES_H
 
-#include "io/output.h"
 #include "io/entries.h"
+#include "io/output.h"
 
 /* Offsets and neighbours, little-endian; items: indices of offsets, or entries. */
 char *dzo_put_offsets32(const void *argument, uint64_t begin, uint64_t end, char *to);
