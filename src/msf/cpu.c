@@ -39,15 +39,15 @@ typedef struct contraction {
   uint32_t *roots; /* [ranges + 1] roots in each range of GRAIN, then before it */
 } contraction;
 
-/* Climb to the root, halving the path (Tarjan, van Leeuwen 1984). Threads may halve the same path:
- * whatever they store is an ancestor. */
+/* Climb to the root, halving the path (Tarjan, van Leeuwen 1984). Threads may halve the same path; a
+ * compare-and-swap keeps a late one from undoing what flatten() made final. */
 static uint32_t find_root(uint32_t *hook, uint32_t i) {
   for (;;) {
     uint32_t up = dzo_load_u32(&hook[i]);
     uint32_t above = dzo_load_u32(&hook[up]);
     if (up == above)
       return up;
-    dzo_store_u32(&hook[i], above);
+    (void)dzo_cas_u32(&hook[i], &up, above);
     i = above;
   }
 }
