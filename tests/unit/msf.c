@@ -127,6 +127,39 @@ static void tied_graphs_equal_the_oracle(void **state) {
   }
 }
 
+/* Light edges within a core, then many more heavy ones, mostly ties and often parallel, among the
+ * other vertices and between both: after the light edges, most edges still join two components, and
+ * are taken in several bounded steps. */
+static void cores_in_crusts_equal_the_oracle(void **state) {
+  (void)state;
+  enum { N = 4000, M = 60000 };
+  uint32_t *u = malloc(M * sizeof *u), *v = malloc(M * sizeof *v), *w = malloc(M * sizeof *w);
+  assert_true(u && v && w);
+  random_source random = {77};
+  for (uint64_t core = N / 20; core <= N / 2; core += N / 2 - N / 20) {
+    for (int heavy = 1; heavy <= 4; heavy += 3) { /* values of the heavy weights */
+      for (uint64_t i = 0; i < M; i++) {
+        bool light = i<4 * core, mixed = i % 8 == 0, again = i> 4 * core && i % 5 == 0;
+        uint64_t first = light ? 0 : core, count = light ? core : N - core;
+        u[i] = again ? v[i - 1] : (uint32_t)(first + random_below(&random, count));
+        v[i] = again ? u[i - 1] : (uint32_t)(first + random_below(&random, count));
+        if (!light && !again && mixed)
+          v[i] = (uint32_t)random_below(&random, core);
+        w[i] = again   ? w[i - 1]
+               : light ? (uint32_t)random_below(&random, 3)
+                       : 100 + (uint32_t)random_below(&random, (uint64_t)heavy);
+      }
+      dzo_edges edges = {.vertices = N, .count = M, .u = u, .v = v};
+      edges.weight_type = DZO_WEIGHT_U32;
+      edges.weights = w;
+      check_everywhere(&edges, core > N / 4 ? "large core" : "small core");
+    }
+  }
+  free(u);
+  free(v);
+  free(w);
+}
+
 enum { SHAPE_SIZE = 1 << MEDIUM_SCALE };
 
 /* u, v, weight of the i-th edge of a graph of SHAPE_SIZE vertices. */
@@ -450,6 +483,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(generated_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(larger_graphs_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(tied_graphs_equal_the_oracle, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(cores_in_crusts_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(extreme_shapes_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(real_files_give_the_known_forests, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(memory_is_at_most_half_of_the_graph_again, make_teams,
