@@ -11,6 +11,7 @@
 #error "KEY, KEY_BITS and SOLVE are to be defined by the file that includes this one"
 #endif
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,10 +34,14 @@ enum {
   SHORT = 8,
   BLOCK = 64,
   BUFFER = 512,
+  SPLIT_MIN = 1 << 14,
   LIST_GRAIN = 1 << 14,
   COMPONENT_GRAIN = 1 << 14,
   ROW_GRAIN = 1 << 15
 };
+
+/* A list is split where it has clearly more edges than this for each component. */
+static const double SPLIT_EDGES = 1.25, SPLIT_PART = 0.5;
 
 /* An edge between two components, its key flipped for a maximum forest; which arc: see arc_of(). */
 #if KEY_BITS == 32
@@ -377,15 +382,24 @@ static void gather_rest(void *argument, uint64_t begin_unit, uint64_t end_unit, 
 
 /* ---- Boruvka on a list ----------------------------------------------------------------------- */
 
+/* Since when a map goes: it leads from the components there were to those there are. */
+typedef struct epoch {
+  uint32_t *map; /* [components] */
+  uint32_t components;
+  const struct epoch *outer;
+} epoch;
+
 typedef struct rounds {
   msf_solver *s;
   const list *refs; /* what the refs of all entries mean */
   const entry *entries;
   uint64_t count;
   list *next;
-  uint64_t *best;  /* [components] the first edge of each: see offer() */
-  uint32_t *hook;  /* [components] */
-  uint32_t *dense; /* [components] */
+  uint64_t *best;      /* [components] the first edge of each: see offer() */
+  uint32_t *hook;      /* [components] */
+  uint32_t *dense;     /* [components] */
+  const uint32_t *map; /* what keep_crossing() renames by */
+  const epoch *epoch;
   uint32_t components;
   uint32_t giant; /* abstains: it is too busy a target, and its edges are found from outside */
 } rounds;
@@ -495,8 +509,8 @@ static void keep_crossing(void *argument, uint64_t begin, uint64_t end, int thre
   unsigned count = 0;
   for (uint64_t i = begin; i < end; i++) {
     entry e = r->entries[i];
-    e.u = r->dense[e.u];
-    e.v = r->dense[e.v];
+    e.u = r->map[e.u];
+    e.v = r->map[e.v];
     buffer[count] = e;
     count += e.u != e.v;
     if (count < BUFFER && i + 1 < end)
@@ -507,11 +521,6 @@ static void keep_crossing(void *argument, uint64_t begin, uint64_t end, int thre
     memcpy(r->next->entries + at, buffer, count * sizeof *buffer);
     count = 0;
   }
-}
-
-static void compose(uint32_t *map, uint32_t count, const uint32_t *dense) {
-  for (uint32_t c = 0; c < count; c++)
-    map[c] = dense[map[c]];
 }
 
 static dzo_status rounds_alloc(rounds *r, uint32_t **map) {
@@ -531,7 +540,7 @@ static uint64_t guess_crossing(const rounds *r) {
   uint64_t crossing = 0;
   for (uint64_t i = 0; i < SAMPLES; i++) {
     const entry *e = &r->entries[r->count / SAMPLES * i];
-    crossing += r->dense[e->u] != r->dense[e->v];
+    crossing += r->map[e->u] != r->map[e->v];
   }
   uint64_t guess = r->count / SAMPLES * (crossing + crossing / 8) + SPARE;
   return guess < r->count ? guess : r->count;
@@ -551,34 +560,180 @@ static dzo_status cross(rounds *r, list *to) {
   }
 }
 
-/* One round: every component but the giant chooses its first edge. `from` is used up. */
-static dzo_status run_round(rounds *r, list *from) {
+typedef struct composition {
+  uint32_t *map;
+  const uint32_t *dense;
+} composition;
+
+static void compose_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const composition *job = argument;
+  for (uint64_t c = begin; c < end; c++)
+    job->map[c] = job->dense[job->map[c]];
+}
+
+static void compose(const rounds *r) {
+  for (const epoch *e = r->epoch; e != NULL; e = e->outer) {
+    composition job = {e->map, r->dense};
+    dzo_parallel_for(r->s->threads, e->components, COMPONENT_GRAIN, compose_range, &job);
+  }
+}
+
+/* A component that a good part of a sample of the entries touches, or NONE. */
+static uint32_t find_busy(const list *l) {
+  enum { SAMPLES = 128 };
+  uint32_t candidate = DZO_MSF_NONE;
+  unsigned found = 0;
+  int lead = 0;
+  for (uint64_t i = 0; i < SAMPLES; i++) { /* majority vote (Boyer, Moore 1981) */
+    uint32_t u = l->entries[i * l->count / SAMPLES].u;
+    candidate = lead == 0 ? u : candidate;
+    lead += u == candidate ? 1 : -1;
+  }
+  for (uint64_t i = 0; i < SAMPLES; i++)
+    found += l->entries[i * l->count / SAMPLES].u == candidate;
+  return found * 4 >= SAMPLES ? candidate : DZO_MSF_NONE;
+}
+
+/* Let the entries follow `map` to their new components, dropping those inside one. */
+static dzo_status follow(rounds *r, list *l, const uint32_t *map) {
+  list to;
+  r->entries = l->entries;
+  r->count = l->count;
+  r->map = map;
+  DZO_TRY(cross(r, &to));
+  dzo_free(l->entries);
+  l->entries = to.entries;
+  l->count = to.count;
+  return DZO_OK;
+}
+
+/* One round: every component but the busiest chooses its first edge. */
+static dzo_status run_round(rounds *r, list *l) {
   msf_solver *s = r->s;
-  r->entries = from->entries;
-  r->count = from->count;
+  r->entries = l->entries;
+  r->count = l->count;
+  r->giant = find_busy(l);
   dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, clear_best, r);
   dzo_parallel_for(s->threads, r->count, LIST_GRAIN, make_offers, r);
   dzo_parallel_for(s->threads, r->components, COMPONENT_GRAIN, accept_offers, r);
   uint32_t roots;
   DZO_TRY(msf_contract(s, r->hook, r->components, r->dense, &roots));
-  list to;
-  DZO_TRY(cross(r, &to));
-  dzo_free(from->entries);
-  from->entries = to.entries;
-  from->count = to.count;
-  if (r->giant != DZO_MSF_NONE)
-    r->giant = r->dense[r->giant];
+  compose(r);
   r->components = roots;
+  DZO_TRY(follow(r, l, r->dense));
   return dzo_progress(s->context, "solve", s->n - roots, s->n);
 }
 
-static dzo_status run_rounds(rounds *r, list *from, uint32_t *map) {
-  uint32_t first_components = r->components;
-  for (uint32_t c = 0; c < first_components; c++)
-    map[c] = c;
-  while (from->count > 0) {
-    DZO_TRY(run_round(r, from));
-    compose(map, first_components, r->dense);
+/* ---- Splitting a long list ------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b) {
+  KEY x = *(const KEY *)a, y = *(const KEY *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The key at about `part` of a list; *splits is whether anything is above it. */
+static KEY key_at_part(const list *l, double part, bool *splits) {
+  enum { SAMPLES = 512 };
+  KEY keys[SAMPLES];
+  for (uint64_t i = 0; i < SAMPLES; i++)
+    keys[i] = l->entries[i * l->count / SAMPLES].key;
+  qsort(keys, SAMPLES, sizeof *keys, compare_keys);
+  KEY key = keys[(unsigned)(part * SAMPLES)];
+  *splits = key < keys[SAMPLES - 1];
+  return key;
+}
+
+typedef struct splitting {
+  const list *from;
+  entry *to; /* the light ones from the front, the heavy ones from the back */
+  KEY last;
+  uint64_t light, heavy; /* accessed atomically */
+} splitting;
+
+static void split_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  splitting *job = argument;
+  entry light[BUFFER], heavy[BUFFER];
+  for (uint64_t at = begin; at < end; at += BUFFER) {
+    uint64_t stop = end - at < BUFFER ? end : at + BUFFER;
+    unsigned lights = 0, heavies = 0;
+    for (uint64_t i = at; i < stop; i++) {
+      entry e = job->from->entries[i];
+      light[lights] = e;
+      heavy[heavies] = e;
+      lights += e.key <= job->last;
+      heavies += e.key > job->last;
+    }
+    uint64_t first = dzo_fetch_add_u64(&job->light, lights);
+    memcpy(job->to + first, light, lights * sizeof *light);
+    first = job->from->count - dzo_fetch_add_u64(&job->heavy, heavies) - heavies;
+    memcpy(job->to + first, heavy, heavies * sizeof *heavy);
+  }
+}
+
+/* Where there are many more edges than components, most of them will prove useless once the lighter
+ * ones are merged, as in filter-Kruskal (Osipov, Sanders, Singler 2009). Move them to `heavy`. */
+static dzo_status split(const rounds *r, list *l, list *heavy) {
+  *heavy = (list){0};
+  double part = SPLIT_EDGES * (double)r->components / (double)l->count;
+  bool splits = l->count >= SPLIT_MIN && part < SPLIT_PART;
+  splitting job = {.from = l};
+  if (splits)
+    job.last = key_at_part(l, part, &splits);
+  if (!splits)
+    return DZO_OK;
+  job.to = dzo_alloc(r->s->context, l->count, sizeof *job.to);
+  if (job.to == NULL)
+    return DZO_E_MEMORY;
+  dzo_parallel_for(r->s->threads, l->count, LIST_GRAIN, split_range, &job);
+  heavy->count = job.heavy;
+  heavy->entries = dzo_alloc(r->s->context, job.heavy, sizeof *heavy->entries);
+  if (heavy->entries == NULL) {
+    dzo_free(job.to);
+    return DZO_E_MEMORY;
+  }
+  memcpy(heavy->entries, job.to + job.light, job.heavy * sizeof *heavy->entries);
+  dzo_free(l->entries);
+  l->entries = job.to;
+  l->count = job.light;
+  return DZO_OK;
+}
+
+static dzo_status merge_list(rounds *r, list *l);
+
+/* Merge along the light part of a list that was split, then see what is left of the heavy part. */
+static dzo_status merge_split(rounds *r, list *light, list *heavy) {
+  epoch e = {.outer = r->epoch, .components = r->components};
+  e.map = dzo_alloc(r->s->context, e.components, sizeof *e.map);
+  if (e.map == NULL)
+    return DZO_E_MEMORY;
+  for (uint32_t c = 0; c < e.components; c++)
+    e.map[c] = c;
+  r->epoch = &e;
+  dzo_status status = merge_list(r, light);
+  r->epoch = e.outer;
+  if (status == DZO_OK)
+    status = follow(r, heavy, e.map);
+  dzo_free(e.map);
+  return status;
+}
+
+/* Merge the components along all edges of a list, which is used up. */
+static dzo_status merge_list(rounds *r, list *l) {
+  while (l->count > 0) {
+    list heavy;
+    DZO_TRY(split(r, l, &heavy));
+    dzo_status status = heavy.count > 0 ? merge_split(r, l, &heavy) : run_round(r, l);
+    if (status != DZO_OK) {
+      dzo_free(heavy.entries);
+      return status;
+    }
+    if (heavy.entries != NULL) {
+      dzo_free(l->entries);
+      l->entries = heavy.entries;
+      l->count = heavy.count;
+    }
   }
   return DZO_OK;
 }
@@ -587,17 +742,21 @@ static dzo_status run_rounds(rounds *r, list *from, uint32_t *map) {
 static dzo_status boruvka(msf_solver *s, list *l) {
   if (l->count == 0)
     return DZO_OK;
-  rounds r = {.s = s, .refs = l, .components = s->components, .giant = s->giant};
-  uint32_t *map = NULL;
-  dzo_status status = rounds_alloc(&r, &map);
-  if (status == DZO_OK)
-    status = run_rounds(&r, l, map);
+  rounds r = {.s = s, .refs = l, .components = s->components};
+  epoch first = {.components = s->components};
+  r.epoch = &first;
+  dzo_status status = rounds_alloc(&r, &first.map);
   if (status == DZO_OK) {
-    msf_relabel(s, map);
+    for (uint32_t c = 0; c < first.components; c++)
+      first.map[c] = c;
+    status = merge_list(&r, l);
+  }
+  if (status == DZO_OK) {
+    msf_relabel(s, first.map);
     s->components = r.components;
     s->giant = msf_find_giant(s);
   }
-  dzo_free(map);
+  dzo_free(first.map);
   dzo_free(r.dense);
   dzo_free(r.hook);
   dzo_free(r.best);
@@ -667,7 +826,7 @@ static dzo_status first_phase(msf_solver *s, const msf_prefix *bound, uint64_t c
     list_free(&raw);
     return status;
   }
-  rounds r = {.s = s, .entries = raw.entries, .count = raw.count, .dense = s->label};
+  rounds r = {.s = s, .entries = raw.entries, .count = raw.count, .map = s->label};
   status = cross(&r, light);
   if (status == DZO_OK) {
     light->arcs = raw.arcs;
