@@ -10,7 +10,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ROUNDS = 300, MEDIUM_SCALE = 10 };
 #else
-enum { ROUNDS = 800, MEDIUM_SCALE = 13 };
+enum { ROUNDS = 600, MEDIUM_SCALE = 13 };
 #endif
 enum { TYPES = 6, TEAMS = 4 };
 

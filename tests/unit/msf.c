@@ -149,6 +149,10 @@ static void cores_in_crusts_equal_the_oracle(void **state) {
                : light ? (uint32_t)random_below(&random, 3)
                        : 100 + (uint32_t)random_below(&random, (uint64_t)heavy);
       }
+      for (uint64_t i = 0; i < M && heavy > 1; i++) { /* mix the core's vertices with the others */
+        u[i] = (u[i] * 1117 + 13) % N;
+        v[i] = (v[i] * 1117 + 13) % N;
+      }
       dzo_edges edges = {.vertices = N, .count = M, .u = u, .v = v};
       edges.weight_type = DZO_WEIGHT_U32;
       edges.weights = w;
