@@ -33,6 +33,19 @@ static void streams_equal_the_oracle(void **state) {
   }
 }
 
+/* The edge numbers alone, for streams whose vertices are not those of the oracle. */
+static void check_numbers(dzo_context *context, const dzo_edges *edges, uint64_t most, int maximum,
+                          const oracle_forest *f, const char *what) {
+  chunk_source chunks = {.edges = edges, .most = most, .random = {most}};
+  dzo_msf *msf;
+  must(context, stream(context, &chunks, maximum, &msf));
+  assert_int_equal(dzo_msf_count(msf), f->count);
+  for (uint64_t i = 0; i < f->count; i++)
+    if (dzo_msf_edges(msf)[i] != f->numbers[i])
+      fail_msg("%s: forest edge %d differs", what, (int)i);
+  dzo_msf_destroy(msf);
+}
+
 /* A stream may name vertices as they come; the order of names still breaks the ties. */
 static void streams_break_ties_by_label(void **state) {
   (void)state;
@@ -60,20 +73,74 @@ static void streams_break_ties_by_label(void **state) {
     }
     dzo_edges shuffled = g->edges;
     shuffled.labels = labels;
-    chunk_source chunks = {.edges = &shuffled, .most = 1 + random_below(&random, 20)};
-    dzo_context *context = teams[seed % TEAMS];
-    dzo_msf *msf;
-    must(context, stream(context, &chunks, 0, &msf));
-    assert_int_equal(dzo_msf_count(msf), f->count);
-    for (uint64_t i = 0; i < f->count; i++)
-      if (dzo_msf_edges(msf)[i] != f->numbers[i])
-        fail_msg("seed %d + 2000000: forest edge %d differs", (int)seed, (int)i);
-    dzo_msf_destroy(msf);
+    char what[64];
+    snprintf(what, sizeof what, "seed %d + 2000000", (int)seed);
+    check_numbers(teams[seed % TEAMS], &shuffled, 1 + random_below(&random, 20), 0, f, what);
     free(labels);
     free(place);
     oracle_free(f);
     random_graph_free(g);
   }
+}
+
+static int compare_backwards(const void *a, const void *b) {
+  const uint32_t *x = a, *y = b; /* u, v, weight */
+  if (x[2] != y[2])
+    return x[2] < y[2] ? 1 : -1;
+  if (x[0] != y[0])
+    return x[0] < y[0] ? 1 : -1;
+  return (x[1] < y[1]) - (x[1] > y[1]);
+}
+
+/* Many batches, full of ties, that come in a random order, from the last to the first, and from the
+ * first to the last. */
+static void merges_keep_the_order(void **state) {
+  (void)state;
+  enum { N = 400, M = 120000 };
+  uint32_t(*edges)[3] = malloc(M * sizeof *edges);
+  uint32_t *u = malloc(M * sizeof *u), *v = malloc(M * sizeof *v), *w = malloc(M * sizeof *w);
+  assert_true(edges && u && v && w);
+  random_source random = {3};
+  for (int i = 0; i < M; i++) {
+    edges[i][0] = (uint32_t)random_below(&random, N);
+    edges[i][1] = (uint32_t)random_below(&random, N);
+    edges[i][2] = (uint32_t)random_below(&random, 2);
+  }
+  uint64_t mirrored[N];
+  for (uint64_t i = 0; i < N; i++)
+    mirrored[i] = N - 1 - i;
+  for (int order = 0; order < 3; order++) {
+    if (order == 1)
+      qsort(edges, M, sizeof *edges, compare_backwards);
+    for (int i = 0; i < M; i++) {
+      const uint32_t *e = edges[order == 2 ? M - 1 - i : i];
+      u[i] = e[0];
+      v[i] = e[1];
+      w[i] = e[2];
+    }
+    dzo_edges list = {.vertices = N, .count = M, .u = u, .v = v, .weight_type = DZO_WEIGHT_U32};
+    list.weights = w;
+    for (int maximum = 0; maximum < 2; maximum++) {
+      oracle_forest *f = oracle_solve(&list, maximum, 0);
+      check_stream(teams[order], &list, 10000, order == 1, maximum, f, "ordered");
+      for (int i = 0; i < M; i++) { /* the same, named from the last vertex to the first */
+        u[i] = N - 1 - u[i];
+        v[i] = N - 1 - v[i];
+      }
+      list.labels = mirrored;
+      check_numbers(teams[order], &list, 10000, maximum, f, "mirrored");
+      list.labels = NULL;
+      for (int i = 0; i < M; i++) {
+        u[i] = N - 1 - u[i];
+        v[i] = N - 1 - v[i];
+      }
+      oracle_free(f);
+    }
+  }
+  free(edges);
+  free(u);
+  free(v);
+  free(w);
 }
 
 /* Many more edges than vertices, made as they are asked for. */
@@ -204,6 +271,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(streams_equal_the_oracle, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(streams_break_ties_by_label, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(merges_keep_the_order, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(a_stream_keeps_a_forest_not_the_edges, make_teams,
                                       break_teams),
       cmocka_unit_test_setup_teardown(cancelling_leaves_nothing, make_teams, break_teams),
