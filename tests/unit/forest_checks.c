@@ -214,10 +214,12 @@ static dzo_status next_chunk(void *user, dzo_context *context, dzo_edges *chunk)
   size_t width = e->weight_type == DZO_WEIGHT_U32 || e->weight_type == DZO_WEIGHT_F32 ? 4 : 8;
   *chunk = *e;
   chunk->count = count;
-  chunk->u = e->u + s->at;
-  chunk->v = e->v + s->at;
-  chunk->weights = e->weights ? (const char *)e->weights + s->at * width : NULL;
-  chunk->numbers = e->numbers ? e->numbers + s->at : NULL;
+  if (s->at > 0) { /* not where there are no edges: NULL + 0 is undefined */
+    chunk->u += s->at;
+    chunk->v += s->at;
+    chunk->weights = e->weights ? (const char *)e->weights + s->at * width : NULL;
+    chunk->numbers = e->numbers ? e->numbers + s->at : NULL;
+  }
   chunk->first_number = e->first_number + s->at;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t far = chunk->u[i] > chunk->v[i] ? chunk->u[i] : chunk->v[i];
