@@ -18,11 +18,6 @@ function(dzo_use_libraries target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:dzo_compiler> ZLIB::ZLIB zstd::zstd
                                           Threads::Threads m)
-  if(DZO_PTHREADS)
-    target_compile_definitions(${target} PRIVATE DZO_PTHREADS)
-  else()
-    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
-  endif()
 endfunction()
 
 # Sources of the library.

@@ -51,6 +51,8 @@ typedef struct dzo_context_options {
   dzo_allocator allocator; /* zeros (default): the C library's */
   dzo_progress_fn progress; /* NULL (default): none */
   void *progress_user;
+  uint64_t keep; /* bytes of freed memory to keep for the next allocations, since fresh memory costs
+                  * a page fault each page; 0 (default): none */
 } dzo_context_options;
 
 /* The processors, the memory, and the last error. One context serves one call at a time; different

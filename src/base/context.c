@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 
 #define TEXT_OF(x) #x
@@ -66,6 +67,7 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
       .gpu_memory = o->gpu_memory,
       .progress = o->progress,
       .progress_user = o->progress_user,
+      .keep = o->keep,
   };
   *out = context;
   return DZO_OK;
@@ -74,6 +76,7 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
 void dzo_context_destroy(dzo_context *context) {
   if (context == NULL)
     return;
+  dzo_memory_release_kept(context);
   dzo_allocator allocator = context->allocator;
   allocator.release(allocator.user, context);
 }

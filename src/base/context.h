@@ -17,6 +17,10 @@ struct dzo_context {
   uint64_t gpu_memory;
   dzo_progress_fn progress;
   void *progress_user;
+  uint64_t keep;        /* bytes of freed blocks to keep, at most */
+  uint64_t kept;        /* bytes of those kept */
+  void *kept_blocks;    /* list, see memory.c */
+  int kept_busy;        /* its lock */
   int cancelled;        /* accessed atomically */
   uint64_t memory_used; /* accessed atomically */
   uint64_t memory_peak; /* accessed atomically */

@@ -9,12 +9,13 @@
 
 #include "base/context.h"
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, KEPT_MIN = 1 << 20 };
 
 /* Stands in the 64 bytes before each block. */
 typedef struct block {
   dzo_context *context;
-  uint64_t bytes; /* this header included */
+  uint64_t bytes;     /* this header included */
+  struct block *next; /* of those kept */
 } block;
 
 static void count_bytes(dzo_context *context, uint64_t bytes) {
@@ -38,6 +39,82 @@ static void ask_for_huge_pages(void *pointer, uint64_t bytes) {
 #endif
 }
 
+/* ---- Blocks kept ----------------------------------------------------------------------------- */
+
+static void lock_kept(dzo_context *context) {
+  while (__atomic_exchange_n(&context->kept_busy, 1, __ATOMIC_ACQUIRE) != 0) {
+  }
+}
+
+static void unlock_kept(dzo_context *context) {
+  __atomic_store_n(&context->kept_busy, 0, __ATOMIC_RELEASE);
+}
+
+/* The smallest kept block of at least `bytes`, if it is not much too large; else NULL. */
+static block *take_kept(dzo_context *context, uint64_t bytes) {
+  if (bytes < KEPT_MIN || context->keep == 0)
+    return NULL;
+  lock_kept(context);
+  block **best = NULL;
+  for (block **at = (block **)&context->kept_blocks; *at != NULL; at = &(*at)->next)
+    if ((*at)->bytes >= bytes && (*at)->bytes <= bytes + bytes / 4 &&
+        (best == NULL || (*at)->bytes < (*best)->bytes))
+      best = at;
+  block *found = best != NULL ? *best : NULL;
+  if (found != NULL) {
+    *best = found->next;
+    context->kept -= found->bytes;
+  }
+  unlock_kept(context);
+  return found;
+}
+
+static bool keep_block(dzo_context *context, block *b) {
+  if (b->bytes < KEPT_MIN || context->keep == 0)
+    return false;
+  lock_kept(context);
+  bool keeps = b->bytes <= context->keep && context->kept <= context->keep - b->bytes;
+  if (keeps) {
+    b->next = context->kept_blocks;
+    context->kept_blocks = b;
+    context->kept += b->bytes;
+  }
+  unlock_kept(context);
+  return keeps;
+}
+
+void dzo_memory_release_kept(dzo_context *context) {
+  lock_kept(context);
+  block *list = context->kept_blocks;
+  context->kept_blocks = NULL;
+  context->kept = 0;
+  unlock_kept(context);
+  while (list != NULL) {
+    block *next = list->next;
+    context->allocator.release(context->allocator.user, list);
+    list = next;
+  }
+}
+
+/* A block from those kept or from the allocator, which may need the kept ones' memory. */
+static block *get_block(dzo_context *context, uint64_t bytes) {
+  block *b = take_kept(context, bytes);
+  if (b != NULL)
+    return b;
+  b = context->allocator.allocate(context->allocator.user, bytes);
+  if (b == NULL && context->kept_blocks != NULL) {
+    dzo_memory_release_kept(context);
+    b = context->allocator.allocate(context->allocator.user, bytes);
+  }
+  if (b == NULL)
+    return NULL;
+  ask_for_huge_pages(b, bytes);
+  *b = (block){context, bytes, NULL};
+  return b;
+}
+
+/* ---- Allocation ------------------------------------------------------------------------------ */
+
 void *dzo_alloc(dzo_context *context, uint64_t count, size_t size) {
   uint64_t bytes;
   if (__builtin_mul_overflow(count, (uint64_t)size, &bytes) || bytes > SIZE_MAX / 2) {
@@ -46,15 +123,13 @@ void *dzo_alloc(dzo_context *context, uint64_t count, size_t size) {
     return NULL;
   }
   bytes = (bytes + 2 * ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
-  char *base = context->allocator.allocate(context->allocator.user, bytes);
-  if (base == NULL) {
+  block *b = get_block(context, bytes);
+  if (b == NULL) {
     dzo_fail(context, DZO_E_MEMORY, "cannot allocate %llu bytes", (unsigned long long)bytes);
     return NULL;
   }
-  ask_for_huge_pages(base, bytes);
-  *(block *)(void *)base = (block){context, bytes};
-  count_bytes(context, bytes);
-  return base + ALIGNMENT;
+  count_bytes(context, b->bytes);
+  return (char *)b + ALIGNMENT;
 }
 
 void *dzo_calloc(dzo_context *context, uint64_t count, size_t size) {
@@ -81,5 +156,6 @@ void dzo_free(void *pointer) {
   block *head = (block *)(void *)((char *)pointer - ALIGNMENT);
   dzo_context *context = head->context;
   __atomic_sub_fetch(&context->memory_used, head->bytes, __ATOMIC_RELAXED);
-  context->allocator.release(context->allocator.user, head);
+  if (!keep_block(context, head))
+    context->allocator.release(context->allocator.user, head);
 }

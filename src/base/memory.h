@@ -19,7 +19,9 @@ void *dzo_calloc(dzo_context *context, uint64_t count, size_t size);
 /* Move to a block of count * size bytes, keeping what fits; the old block lives on if this gives
  * NULL. */
 void *dzo_realloc(dzo_context *context, void *pointer, uint64_t count, size_t size);
-/* NULL is fine. */
+/* NULL is fine. Large blocks are kept for the next allocation, up to the context's `keep`. */
 void dzo_free(void *pointer);
+/* Give the blocks kept back to the allocator. */
+void dzo_memory_release_kept(dzo_context *context);
 
 #endif

@@ -1,62 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
+/* A team of threads for each thread that calls, made when first needed and parked between calls.
+ * A share of the work is taken, not given: whoever is awake takes the next one, so on a busy
+ * machine nobody waits for a thread that the kernel has not run yet (a barrier that spins does, and
+ * made a solve on two threads many times slower than on one). */
 #define _GNU_SOURCE
 #include "base/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/item.h"
 
-#ifdef DZO_PTHREADS
-#include <pthread.h>
+enum { MAX_WORKERS = 1023, SPINS = 4000 };
 
-enum { MAX_TEAM = 1024 };
-
-typedef struct member {
+typedef struct team_job {
   dzo_team_fn fn;
   void *argument;
-  int thread, threads;
-  bool started;
-} member;
+  int threads;
+  int next;  /* accessed atomically: the next share to take, from 1 */
+  int users; /* accessed atomically, changed under the lock: workers inside */
+} team_job;
 
-static void *member_run(void *argument) {
-  member *m = argument;
-  m->fn(m->argument, m->thread, m->threads);
+typedef struct team {
+  pthread_mutex_t lock;
+  pthread_cond_t start, done;
+  team_job *job;       /* under the lock; NULL between calls */
+  unsigned generation; /* accessed atomically, changed under the lock: calls so far */
+  bool quit;           /* under the lock */
+  pid_t owner;         /* after a fork, the workers are not there */
+  int workers;
+  pthread_t ids[MAX_WORKERS];
+} team;
+
+static _Thread_local team *own_team;
+static _Thread_local bool in_team; /* a team within a team runs on the thread that asks */
+static pthread_key_t team_key;
+static pthread_once_t team_key_once = PTHREAD_ONCE_INIT;
+
+/* Share 0 is the caller's, so that it can report progress from it; the others anybody's. */
+static void run_shares(team_job *job, bool is_caller) {
+  bool nested = in_team;
+  in_team = true;
+  if (is_caller)
+    job->fn(job->argument, 0, job->threads);
+  for (;;) {
+    int share = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
+    if (share >= job->threads)
+      break;
+    job->fn(job->argument, share, job->threads);
+  }
+  in_team = nested;
+}
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* A little patience saves going to sleep between two calls that follow each other closely. */
+static void spin_while_generation(const team *t, unsigned seen) {
+  for (int i = 0; i < SPINS; i++) {
+    if (__atomic_load_n(&t->generation, __ATOMIC_RELAXED) != seen)
+      return;
+    pause_briefly();
+  }
+}
+
+static void *worker_run(void *argument) {
+  team *t = argument;
+  unsigned seen = 0;
+  pthread_mutex_lock(&t->lock);
+  while (!t->quit) {
+    if (t->generation == seen) {
+      pthread_mutex_unlock(&t->lock);
+      spin_while_generation(t, seen);
+      pthread_mutex_lock(&t->lock);
+      while (t->generation == seen && !t->quit)
+        pthread_cond_wait(&t->start, &t->lock);
+      continue;
+    }
+    seen = t->generation;
+    team_job *job = t->job;
+    if (job == NULL)
+      continue;
+    __atomic_add_fetch(&job->users, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&t->lock);
+    run_shares(job, false);
+    pthread_mutex_lock(&t->lock);
+    if (__atomic_sub_fetch(&job->users, 1, __ATOMIC_RELAXED) == 0)
+      pthread_cond_signal(&t->done);
+  }
+  pthread_mutex_unlock(&t->lock);
   return NULL;
 }
 
-void dzo_team_run(int threads, dzo_team_fn fn, void *argument) {
-  pthread_t ids[MAX_TEAM];
-  member members[MAX_TEAM];
-  for (int t = 1; t < threads; t++) {
-    members[t] = (member){fn, argument, t, threads, false};
-    members[t].started = pthread_create(&ids[t], NULL, member_run, &members[t]) == 0;
-  }
-  fn(argument, 0, threads);
-  for (int t = 1; t < threads; t++) {
-    if (members[t].started)
-      pthread_join(ids[t], NULL);
-    else
-      fn(argument, t, threads);
-  }
+static void team_destroy(void *argument) {
+  team *t = argument;
+  if (t == NULL || t->owner != getpid())
+    return;
+  pthread_mutex_lock(&t->lock);
+  t->quit = true;
+  pthread_cond_broadcast(&t->start);
+  pthread_mutex_unlock(&t->lock);
+  for (int i = 0; i < t->workers; i++)
+    pthread_join(t->ids[i], NULL);
+  pthread_cond_destroy(&t->done);
+  pthread_cond_destroy(&t->start);
+  pthread_mutex_destroy(&t->lock);
+  free(t);
+  own_team = NULL;
 }
-#else
-#include <omp.h>
+
+static void make_team_key(void) { (void)pthread_key_create(&team_key, team_destroy); }
+
+/* The calling thread's team with up to `workers` workers, or NULL. */
+static team *find_team(int workers) {
+  team *t = own_team;
+  if (t == NULL || t->owner != getpid()) {
+    pthread_once(&team_key_once, make_team_key);
+    t = calloc(1, sizeof *t);
+    if (t == NULL)
+      return NULL;
+    t->owner = getpid();
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->start, NULL);
+    pthread_cond_init(&t->done, NULL);
+    own_team = t;
+    (void)pthread_setspecific(team_key, t);
+  }
+  if (workers > MAX_WORKERS)
+    workers = MAX_WORKERS;
+  while (t->workers < workers && pthread_create(&t->ids[t->workers], NULL, worker_run, t) == 0)
+    t->workers++;
+  return t;
+}
+
+static void open_job(team *t, team_job *job) {
+  pthread_mutex_lock(&t->lock);
+  t->job = job;
+  __atomic_add_fetch(&t->generation, 1, __ATOMIC_RELAXED);
+  pthread_cond_broadcast(&t->start);
+  pthread_mutex_unlock(&t->lock);
+}
+
+/* No worker comes in any more; wait for those inside. */
+static void close_job(team *t, team_job *job) {
+  for (int i = 0; i < SPINS && __atomic_load_n(&job->users, __ATOMIC_RELAXED) > 0; i++)
+    pause_briefly();
+  pthread_mutex_lock(&t->lock);
+  t->job = NULL;
+  while (__atomic_load_n(&job->users, __ATOMIC_RELAXED) > 0)
+    pthread_cond_wait(&t->done, &t->lock);
+  pthread_mutex_unlock(&t->lock);
+}
 
 void dzo_team_run(int threads, dzo_team_fn fn, void *argument) {
-  if (threads <= 1) {
-    fn(argument, 0, 1);
+  team_job job = {fn, argument, threads < 1 ? 1 : threads, 1, 0};
+  team *t = job.threads > 1 && !in_team ? find_team(job.threads - 1) : NULL;
+  if (t == NULL) {
+    run_shares(&job, true);
     return;
   }
-  /* OpenMP may grant fewer threads than asked for (nesting, a limit); every share must still run.
-   */
-#pragma omp parallel num_threads(threads)
-  for (int t = omp_get_thread_num(); t < threads; t += omp_get_num_threads())
-    fn(argument, t, threads);
+  open_job(t, &job);
+  run_shares(&job, true);
+  close_job(t, &job);
 }
-#endif
 
 typedef struct range_job {
   uint64_t next; /* accessed atomically */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* The only place that knows how threads are made: OpenMP in normal builds, plain pthreads with
- * DZO_PTHREADS (ThreadSanitizer cannot see libgomp's barriers). Everything parallel goes through
- * these two calls. */
+/* The only place that knows how threads are made. Everything parallel goes through these two calls.
+ * Why not OpenMP: docs/decisions.md. */
 #ifndef DZO_BASE_PARALLEL_H
 #define DZO_BASE_PARALLEL_H
 

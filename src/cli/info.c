@@ -14,12 +14,6 @@ enum { MOST_DEVICES = 64 };
 #define COMPILER "unknown"
 #endif
 
-#if defined(DZO_PTHREADS)
-#define THREADS "pthreads"
-#else
-#define THREADS "openmp"
-#endif
-
 /* No CUDA source is part of this version. */
 static const bool cuda_built = false;
 
@@ -36,7 +30,7 @@ static void print_json(const dzo_device_info *devices, int count, const char *re
   cli_json_text(&json, "version", dzo_version());
   cli_json_open_object(&json, "build");
   cli_json_text(&json, "compiler", COMPILER);
-  cli_json_text(&json, "threads", THREADS);
+  cli_json_text(&json, "threads", "pthreads");
   cli_json_close_object(&json);
   cli_json_open_object(&json, "cuda");
   cli_json_flag(&json, "built", cuda_built);
@@ -61,7 +55,7 @@ static void print_json(const dzo_device_info *devices, int count, const char *re
 static void print_text(const dzo_device_info *devices, int count, const char *reason) {
   char memory[32];
   (void)printf("version   %s\ncompiler  %s\nthreads   %s\ncuda      %s\n", dzo_version(), COMPILER,
-               THREADS, cuda_built ? "built in" : "not built in");
+               "pthreads", cuda_built ? "built in" : "not built in");
   for (int i = 0; i < count; i++) {
     cli_bytes_text(devices[i].memory, memory);
     (void)printf("device    %s:%d  %s, %d %s, %s\n", kind_name(devices[i].kind), devices[i].index,

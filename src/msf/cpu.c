@@ -39,8 +39,8 @@ typedef struct contraction {
   uint32_t *roots; /* [ranges + 1] roots in each range of GRAIN, then before it */
 } contraction;
 
-/* Climb to the root, halving the path (Tarjan, van Leeuwen 1984). Threads may halve the same path; a
- * compare-and-swap keeps a late one from undoing what flatten() made final. */
+/* Climb to the root, halving the path (Tarjan, van Leeuwen 1984). Threads may halve the same path;
+ * a compare-and-swap keeps a late one from undoing what flatten() made final. */
 static uint32_t find_root(uint32_t *hook, uint32_t i) {
   for (;;) {
     uint32_t up = dzo_load_u32(&hook[i]);
@@ -140,7 +140,7 @@ uint32_t msf_find_giant(const msf_solver *s) {
 /* ---- Phases ---------------------------------------------------------------------------------- */
 
 dzo_status msf_finish(msf_solver *s, msf_phase_fn phase) {
-  uint64_t target = 2 * (uint64_t)s->n;
+  uint64_t target = 4 * (uint64_t)s->n;
   double slack = 1.2;
   for (;;) {
     msf_prefix bound;

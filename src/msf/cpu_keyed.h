@@ -58,6 +58,7 @@ typedef struct entry {
  * entries are arcs from the smaller to the larger endpoint, numbered in 32 bits. */
 typedef struct list {
   entry *entries; /* [capacity] */
+  entry *block;   /* the allocation they are in; NULL where another list owns it */
   uint64_t *arcs; /* [capacity] arc of each ref, or NULL */
   uint32_t *rows; /* [capacity] row of each ref, or NULL */
   uint64_t count; /* accessed atomically */
@@ -65,7 +66,7 @@ typedef struct list {
 } list;
 
 static void list_free(list *l) {
-  dzo_free(l->entries);
+  dzo_free(l->block);
   dzo_free(l->arcs);
   dzo_free(l->rows);
   *l = (list){0};
@@ -73,8 +74,8 @@ static void list_free(list *l) {
 
 static dzo_status list_alloc(dzo_context *context, list *l, uint64_t capacity, bool direct) {
   *l = (list){.capacity = capacity};
-  l->entries = dzo_alloc(context, capacity, sizeof *l->entries);
-  bool good = l->entries != NULL;
+  l->block = l->entries = dzo_alloc(context, capacity, sizeof *l->entries);
+  bool good = l->block != NULL;
   if (good && !direct) {
     l->arcs = dzo_alloc(context, capacity, sizeof *l->arcs);
     l->rows = dzo_alloc(context, capacity, sizeof *l->rows);
@@ -205,23 +206,22 @@ static void gather_block(gatherer *g, uint32_t u, uint64_t at, uint64_t light) {
   }
 }
 
-/* The light arcs of a whole row to larger neighbours, in the widest instructions there are. */
-static void gather_row_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
+#if KEY_BITS == 32
+/* The first arc of a row, and its light arcs set aside, in one pass of the widest instructions. */
+static ROW gather_row_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
   const msf_solver *s = g->job->s;
+  ROW best = {0, UINT32_MAX};
   for (uint64_t at = begin; at < end; at += BLOCK) {
     unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
     gatherer_make_room(g);
-#if KEY_BITS == 32
-    if (s->graph->neighbours != NULL && g->job->out->arcs == NULL) {
-      msf_row_part part = {s->graph->keys32 + at, s->graph->neighbours + at, count, u,
-                           (uint32_t)at};
-      g->count += s->scan.light32(&part, (uint32_t)s->flip, last, &g->entries[g->count]);
-      continue;
-    }
-#endif
-    gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last));
+    msf_row_part part = {s->graph->keys32 + at, s->graph->neighbours + at, count, u, (uint32_t)at};
+    ROW row = s->scan.light32(&part, (uint32_t)s->flip, last, &g->entries[g->count], &g->count);
+    if (at == begin || row.min < best.min)
+      best = (ROW){at - begin + row.first, row.min};
   }
+  return best;
 }
+#endif
 
 /* The light arcs of a row that ascends: its beginning. */
 static void gather_beginning(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
@@ -248,11 +248,20 @@ static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, 
     *min = key_at(s, begin);
     return 0;
   }
+#if KEY_BITS == 32
+  if (gather && s->graph->neighbours != NULL && g->job->out->arcs == NULL) {
+    ROW row = gather_row_light(g, u, begin, end, last);
+    *min = row.min;
+    return row.first;
+  }
+#endif
   ROW row = s->scan.SCAN(row)(row_keys(s, begin), end - begin, (KEY)s->flip);
   *min = row.min;
-  if (!gather || row.min > last)
-    return row.first;
-  gather_row_light(g, u, begin, end, last);
+  for (uint64_t at = begin; gather && row.min <= last && at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    gatherer_make_room(g);
+    gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last));
+  }
   return row.first;
 }
 
@@ -572,6 +581,13 @@ static void compose_range(void *argument, uint64_t begin, uint64_t end, int thre
     job->map[c] = job->dense[job->map[c]];
 }
 
+static void identity(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  uint32_t *map = argument;
+  for (uint64_t c = begin; c < end; c++)
+    map[c] = (uint32_t)c;
+}
+
 static void compose(const rounds *r) {
   for (const epoch *e = r->epoch; e != NULL; e = e->outer) {
     composition job = {e->map, r->dense};
@@ -602,8 +618,9 @@ static dzo_status follow(rounds *r, list *l, const uint32_t *map) {
   r->count = l->count;
   r->map = map;
   DZO_TRY(cross(r, &to));
-  dzo_free(l->entries);
+  dzo_free(l->block);
   l->entries = to.entries;
+  l->block = to.block;
   l->count = to.count;
   return DZO_OK;
 }
@@ -687,15 +704,10 @@ static dzo_status split(const rounds *r, list *l, list *heavy) {
   if (job.to == NULL)
     return DZO_E_MEMORY;
   dzo_parallel_for(r->s->threads, l->count, LIST_GRAIN, split_range, &job);
-  heavy->count = job.heavy;
-  heavy->entries = dzo_alloc(r->s->context, job.heavy, sizeof *heavy->entries);
-  if (heavy->entries == NULL) {
-    dzo_free(job.to);
-    return DZO_E_MEMORY;
-  }
-  memcpy(heavy->entries, job.to + job.light, job.heavy * sizeof *heavy->entries);
-  dzo_free(l->entries);
+  dzo_free(l->block);
+  *heavy = (list){.entries = job.to + job.light, .block = job.to, .count = job.heavy};
   l->entries = job.to;
+  l->block = NULL;
   l->count = job.light;
   return DZO_OK;
 }
@@ -708,8 +720,7 @@ static dzo_status merge_split(rounds *r, list *light, list *heavy) {
   e.map = dzo_alloc(r->s->context, e.components, sizeof *e.map);
   if (e.map == NULL)
     return DZO_E_MEMORY;
-  for (uint32_t c = 0; c < e.components; c++)
-    e.map[c] = c;
+  dzo_parallel_for(r->s->threads, e.components, COMPONENT_GRAIN, identity, e.map);
   r->epoch = &e;
   dzo_status status = merge_list(r, light);
   r->epoch = e.outer;
@@ -726,12 +737,14 @@ static dzo_status merge_list(rounds *r, list *l) {
     DZO_TRY(split(r, l, &heavy));
     dzo_status status = heavy.count > 0 ? merge_split(r, l, &heavy) : run_round(r, l);
     if (status != DZO_OK) {
-      dzo_free(heavy.entries);
+      dzo_free(heavy.block);
+      l->count = 0;
       return status;
     }
-    if (heavy.entries != NULL) {
-      dzo_free(l->entries);
+    if (heavy.block != NULL) {
+      dzo_free(l->block);
       l->entries = heavy.entries;
+      l->block = heavy.block;
       l->count = heavy.count;
     }
   }
@@ -747,8 +760,7 @@ static dzo_status boruvka(msf_solver *s, list *l) {
   r.epoch = &first;
   dzo_status status = rounds_alloc(&r, &first.map);
   if (status == DZO_OK) {
-    for (uint32_t c = 0; c < first.components; c++)
-      first.map[c] = c;
+    dzo_parallel_for(s->threads, first.components, COMPONENT_GRAIN, identity, first.map);
     status = merge_list(&r, l);
   }
   if (status == DZO_OK) {

@@ -8,7 +8,7 @@
 #include "graph/compress.h"
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
-static const double LIGHT_EDGES_PER_VERTEX = 1.5;
+static const double LIGHT_EDGES_PER_VERTEX = 1.75;
 /* Where the light edges would be this part of all, take all at once. */
 static const double MOST = 0.5;
 enum { SPARE = 1 << 14 };

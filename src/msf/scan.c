@@ -34,15 +34,16 @@ PLAIN_AT_MOST(at_most64_plain, uint64_t)
 PLAIN_ROW(row32_plain, uint32_t, msf_first32)
 PLAIN_ROW(row64_plain, uint64_t, msf_first64)
 
-static unsigned light32_plain(const msf_row_part *part, uint32_t flip, uint32_t last,
-                              msf_entry32 *out) {
-  unsigned count = 0;
+static msf_first32 light32_plain(const msf_row_part *part, uint32_t flip, uint32_t last,
+                                 msf_entry32 *out, unsigned *count) {
+  unsigned found = 0;
   for (unsigned i = 0; i < part->count; i++) {
     uint32_t v = part->neighbours[i], key = part->keys[i] ^ flip;
-    out[count] = (msf_entry32){part->u, v, key, part->arc + i};
-    count += (unsigned)(v > part->u) & (unsigned)(key <= last);
+    out[found] = (msf_entry32){part->u, v, key, part->arc + i};
+    found += (unsigned)(v > part->u) & (unsigned)(key <= last);
   }
-  return count;
+  *count += found;
+  return row32_plain(part->keys, part->count, flip);
 }
 
 static uint64_t crossing_plain(const uint32_t *neighbours, unsigned count, const uint32_t *label,
@@ -122,6 +123,8 @@ AVX2 static msf_first32 row32_avx2(const uint32_t *keys, uint64_t count, uint32_
 
 /* ---- AVX-512: sixteen 32-bit or eight 64-bit keys ----------------------------------------------
  */
+
+enum { FAR_AHEAD = 1024 }; /* bytes */
 
 #define AVX512 __attribute__((target("avx512f")))
 
@@ -228,25 +231,42 @@ AVX512 static void store_entries(msf_entry32 *out, unsigned count, __m512i u, __
   _mm512_storeu_si512(out + 12, _mm512_shuffle_i32x4(a, b, 0xdd));
 }
 
-AVX512 static unsigned light32_avx512(const msf_row_part *part, uint32_t flip, uint32_t last,
-                                      msf_entry32 *out) {
+/* One loop, and no second one to look for the place of the minimum: what a row costs is mostly the
+ * branches that its length, which nobody foresees, makes go wrong. */
+AVX512 static msf_first32 light32_avx512(const msf_row_part *part, uint32_t flip, uint32_t last,
+                                         msf_entry32 *out, unsigned *count) {
   const __m512i mask = _mm512_set1_epi32((int)flip), bound = _mm512_set1_epi32((int)last);
-  const __m512i u = _mm512_set1_epi32((int)part->u);
-  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i u = _mm512_set1_epi32((int)part->u), sixteen = _mm512_set1_epi32(16);
+  const __m512i first_arc = _mm512_set1_epi32((int)part->arc);
+  __m512i position = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i best = _mm512_set1_epi32(-1), best_position = position;
   unsigned found = 0;
   for (unsigned i = 0; i < part->count; i += 16) {
     __mmask16 lanes = lanes16(part->count - i);
+    /* Rows follow each other in memory, but two streams in fits and starts outrun the hardware. */
+    _mm_prefetch((const char *)(part->keys + i) + FAR_AHEAD, _MM_HINT_T0);
+    _mm_prefetch((const char *)(part->neighbours + i) + FAR_AHEAD, _MM_HINT_T0);
     __m512i key = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, part->keys + i), mask);
-    lanes = _mm512_mask_cmple_epu32_mask(lanes, key, bound);
     __m512i v = _mm512_maskz_loadu_epi32(lanes, part->neighbours + i);
-    lanes = _mm512_mask_cmpgt_epu32_mask(lanes, v, u);
-    unsigned count = (unsigned)__builtin_popcount(lanes);
-    __m512i ref = _mm512_add_epi32(lane, _mm512_set1_epi32((int)(part->arc + i)));
-    store_entries(out + found, count, u, _mm512_maskz_compress_epi32(lanes, v),
-                  _mm512_maskz_compress_epi32(lanes, key), _mm512_maskz_compress_epi32(lanes, ref));
-    found += count;
+    __mmask16 better = _mm512_mask_cmplt_epu32_mask(lanes, key, best);
+    best = _mm512_mask_mov_epi32(best, better, key);
+    best_position = _mm512_mask_mov_epi32(best_position, better, position);
+    __mmask16 light = _mm512_mask_cmple_epu32_mask(lanes, key, bound);
+    light = _mm512_mask_cmpgt_epu32_mask(light, v, u);
+    __m512i ref = _mm512_add_epi32(position, first_arc);
+    position = _mm512_add_epi32(position, sixteen);
+    if (light == 0)
+      continue;
+    unsigned lights = (unsigned)__builtin_popcount(light);
+    store_entries(out + found, lights, u, _mm512_maskz_compress_epi32(light, v),
+                  _mm512_maskz_compress_epi32(light, key), _mm512_maskz_compress_epi32(light, ref));
+    found += lights;
   }
-  return found;
+  *count += found;
+  msf_first32 row = {.min = _mm512_reduce_min_epu32(best)};
+  __mmask16 equal = _mm512_cmpeq_epi32_mask(best, _mm512_set1_epi32((int)row.min));
+  row.first = _mm512_mask_reduce_min_epu32(equal, best_position);
+  return row;
 }
 
 msf_scan msf_scan_best(void) {

@@ -38,8 +38,10 @@ typedef struct msf_scan {
   /* A row of count >= 1 keys. */
   msf_first32 (*row32)(const uint32_t *keys, uint64_t count, uint32_t flip);
   msf_first64 (*row64)(const uint64_t *keys, uint64_t count, uint64_t flip);
-  /* Write the arcs with keys of at most `last` to neighbours larger than u; their count. */
-  unsigned (*light32)(const msf_row_part *part, uint32_t flip, uint32_t last, msf_entry32 *out);
+  /* The same of part of a row, 1 to 64 arcs; those with keys of at most `last` to neighbours larger
+   * than u are written to `out`, and *count grows by their number. */
+  msf_first32 (*light32)(const msf_row_part *part, uint32_t flip, uint32_t last, msf_entry32 *out,
+                         unsigned *count);
   /* Bit i is set where key i is at most `last`; count <= 64. */
   uint64_t (*at_most32)(const uint32_t *keys, unsigned count, uint32_t flip, uint32_t last);
   uint64_t (*at_most64)(const uint64_t *keys, unsigned count, uint64_t flip, uint64_t last);

@@ -169,7 +169,9 @@ static merger start_merger(stream *s) {
   uint64_t pieces = threads < MAX_PIECES ? threads : MAX_PIECES;
   sort_job job = {s, (s->batched + pieces - 1) / pieces};
   dzo_parallel_for(s->context->threads, s->batched, job.piece, sort_piece, &job);
-  merger m = {.labels = s->labels, .next = {s->forest}, .end = {s->forest + s->count}};
+  merger m = {.labels = s->labels,
+              .next = {s->forest},
+              .end = {s->count > 0 ? s->forest + s->count : s->forest}};
   m.pieces = 1;
   for (uint64_t at = 0; at < s->batched; at += job.piece, m.pieces++) {
     m.next[m.pieces] = s->batch + at;
@@ -369,6 +371,8 @@ static dzo_status run(stream *s, const dzo_edge_source *source, dzo_msf *out) {
     dzo_edges chunk = {0};
     DZO_TRY(source->next(source->user, s->context, &chunk));
     if (chunk.count == 0) {
+      if (!s->started)
+        s->type = chunk.weight_type;
       s->labels = chunk.labels != NULL ? chunk.labels : s->labels;
       DZO_TRY(grow(s, chunk.vertices));
       break;

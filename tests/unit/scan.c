@@ -92,8 +92,12 @@ static void check_light(const msf_scan *scan, random_source *r) {
   uint32_t last = keys[random_below(r, count)] ^ flip;
   msf_entry32 *a = exactly(count + DZO_MSF_LIGHT_SPARE, sizeof *a);
   msf_entry32 *b = exactly(count + DZO_MSF_LIGHT_SPARE, sizeof *b);
-  unsigned expected = plain.light32(&part, flip, last, a);
-  assert_int_equal(scan->light32(&part, flip, last, b), expected);
+  unsigned expected = 0, found = 0;
+  msf_first32 row = plain.light32(&part, flip, last, a, &expected);
+  msf_first32 same = scan->light32(&part, flip, last, b, &found);
+  assert_int_equal(found, expected);
+  assert_int_equal(same.first, row.first);
+  assert_int_equal(same.min, row.min);
   assert_memory_equal(a, b, expected * sizeof *a);
   free(a);
   free(b);
@@ -148,7 +152,11 @@ static void plain_loops_do_as_told(void **state) {
   assert_int_equal(plain.crossing(neighbours, 5, label, 1), 0x05);
   msf_row_part part = {keys, neighbours, 5, 1, 70};
   msf_entry32 out[5 + DZO_MSF_LIGHT_SPARE];
-  assert_int_equal(plain.light32(&part, 0, 8, out), 2);
+  unsigned light = 10;
+  msf_first32 row = plain.light32(&part, 0, 8, out, &light);
+  assert_int_equal(row.first, 1);
+  assert_int_equal(row.min, 3);
+  assert_int_equal(light, 12);
   assert_int_equal(out[0].v, 4);
   assert_int_equal(out[0].ref, 70);
   assert_int_equal(out[1].v, 3);
