@@ -148,8 +148,7 @@ static uint64_t filter(solver *s, edge *edges, uint64_t size) {
 
 static dzo_status solve(dzo_context *context, solver *s, edge *edges, uint64_t size) {
   while (size > BASE && s->count < s->limit) {
-    if (dzo_is_cancelled(context))
-      return dzo_fail(context, DZO_E_CANCELLED, "cancelled");
+    DZO_TRY(dzo_progress(context, "yardstick", 0, 0));
     uint32_t pivot = choose_pivot(s, edges, size);
     uint64_t light = partition(edges, size, pivot);
     if (light == size) { /* the pivot is the heaviest weight, perhaps the only one */

@@ -38,6 +38,7 @@ typedef struct bench_row {
   char plan[256];
   double generate, build, sort, verify;
   double median, least;
+  double first;                             /* the first solve, on fresh memory */
   double yardstick_median, yardstick_least; /* 0: not run */
   bool verified;                            /* by the verifier, and equal to the yardstick */
   char reason[256];                         /* why not */

@@ -99,6 +99,7 @@ static void json_row(cli_json *json, const bench_machine *machine, const bench_r
   cli_json_seconds(json, "sort", row->sort);
   cli_json_seconds(json, "solve", row->median);
   cli_json_seconds(json, "solve_min", row->least);
+  cli_json_seconds(json, "solve_first", row->first);
   if (row->yardstick_median > 0) {
     cli_json_seconds(json, "yardstick", row->yardstick_median);
     cli_json_seconds(json, "yardstick_min", row->yardstick_least);
