@@ -126,6 +126,11 @@ AVX2 static msf_first32 row32_avx2(const uint32_t *keys, uint64_t count, uint32_
 
 enum { FAR_AHEAD = 1024 }; /* bytes */
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* Without optimization these intrinsics are macros, whose conversions would be taken for ours. */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
 #define AVX512 __attribute__((target("avx512f")))
 
 AVX512 static __mmask16 lanes16(uint64_t count) {
