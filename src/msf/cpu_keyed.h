@@ -372,20 +372,53 @@ static void gather_row_to_giant(gatherer *g, uint32_t u) {
   gatherer_add(g, u, (entry){label[u], s->giant, best_key, 0}, best, best != UINT64_MAX);
 }
 
+/* The rows of vertices outside the giant lie far apart: ask for each step of all of them first. */
+static void gather_waiting(gatherer *g, const uint32_t *vertices, unsigned count) {
+  const msf_solver *s = g->job->s;
+  const dzo_graph *graph = s->graph;
+  for (unsigned i = 0; i < count; i++) {
+    uint64_t arc = graph->offsets[vertices[i]];
+    if (graph->neighbours != NULL)
+      DZO_PREFETCH(&graph->neighbours[arc]);
+    if (graph->map.type != DZO_WEIGHT_NONE)
+      DZO_PREFETCH(row_keys(s, arc));
+  }
+  for (unsigned i = 0; i < count; i++)
+    if (graph->offsets[vertices[i]] < graph->offsets[vertices[i] + 1])
+      DZO_PREFETCH(&s->label[dzo_arc_neighbour(graph, graph->offsets[vertices[i]])]);
+  for (unsigned i = 0; i < count; i++)
+    gather_row_to_giant(g, vertices[i]);
+}
+
+static void gather_to_giant(gatherer *g, uint32_t begin, uint32_t end) {
+  const msf_solver *s = g->job->s;
+  uint32_t waiting[BLOCK];
+  unsigned count = 0;
+  for (uint32_t u = begin; u < end; u++) {
+    if (s->label[u] == s->giant)
+      continue;
+    DZO_PREFETCH(&s->graph->offsets[u]);
+    waiting[count++] = u;
+    if (count == BLOCK) {
+      gather_waiting(g, waiting, count);
+      count = 0;
+    }
+  }
+  gather_waiting(g, waiting, count);
+}
+
 static void gather_rest(void *argument, uint64_t begin_unit, uint64_t end_unit, int thread) {
   (void)thread;
   const gather_job *job = argument;
   const msf_solver *s = job->s;
-  uint32_t end = msf_row_at(s, end_unit);
+  uint32_t begin = msf_row_at(s, begin_unit), end = msf_row_at(s, end_unit);
   gatherer g;
   g.job = job;
   g.count = 0;
-  for (uint32_t u = msf_row_at(s, begin_unit); u < end; u++) {
-    if (s->giant == DZO_MSF_NONE)
-      gather_row(&g, u);
-    else if (s->label[u] != s->giant)
-      gather_row_to_giant(&g, u);
-  }
+  if (s->giant != DZO_MSF_NONE)
+    gather_to_giant(&g, begin, end);
+  for (uint32_t u = begin; s->giant == DZO_MSF_NONE && u < end; u++)
+    gather_row(&g, u);
   gatherer_flush(&g);
 }
 
