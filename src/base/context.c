@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -30,11 +29,6 @@ static void *system_allocate(void *user, size_t bytes) {
 static void system_release(void *user, void *pointer) {
   (void)user;
   free(pointer);
-}
-
-static uint64_t physical_memory(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
 dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **out) {
@@ -63,7 +57,7 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
       .device = o->device,
       .device_index = o->device_index,
       .threads = o->threads > 0 ? o->threads : dzo_processor_count(),
-      .memory = o->memory > 0 ? o->memory : physical_memory(),
+      .memory = o->memory > 0 ? o->memory : dzo_physical_memory(),
       .gpu_memory = o->gpu_memory,
       .progress = o->progress,
       .progress_user = o->progress_user,

@@ -17,9 +17,9 @@ struct dzo_context {
   uint64_t gpu_memory;
   dzo_progress_fn progress;
   void *progress_user;
-  uint64_t keep;        /* bytes of freed blocks to keep, at most */
-  uint64_t kept;        /* bytes of those kept */
-  void *kept_blocks;    /* list, see memory.c */
+  uint64_t keep; /* bytes of freed blocks to keep, at most */
+  uint64_t kept; /* bytes of those kept */
+  struct dzo_block *kept_blocks;
   int kept_busy;        /* its lock */
   int cancelled;        /* accessed atomically */
   uint64_t memory_used; /* accessed atomically */

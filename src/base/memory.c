@@ -6,17 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/context.h"
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 1 << 21, KEPT_MIN = 1 << 20 };
 
 /* Stands in the 64 bytes before each block. */
-typedef struct block {
+typedef struct dzo_block {
   dzo_context *context;
-  uint64_t bytes;     /* this header included */
-  struct block *next; /* of those kept */
+  uint64_t bytes;         /* this header included */
+  struct dzo_block *next; /* of those kept */
 } block;
+
+uint64_t dzo_physical_memory(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
 
 static void count_bytes(dzo_context *context, uint64_t bytes) {
   uint64_t used = __atomic_add_fetch(&context->memory_used, bytes, __ATOMIC_RELAXED);
@@ -56,7 +62,7 @@ static block *take_kept(dzo_context *context, uint64_t bytes) {
     return NULL;
   lock_kept(context);
   block **best = NULL;
-  for (block **at = (block **)&context->kept_blocks; *at != NULL; at = &(*at)->next)
+  for (block **at = &context->kept_blocks; *at != NULL; at = &(*at)->next)
     if ((*at)->bytes >= bytes && (*at)->bytes <= bytes + bytes / 4 &&
         (best == NULL || (*at)->bytes < (*best)->bytes))
       best = at;
@@ -83,18 +89,23 @@ static bool keep_block(dzo_context *context, block *b) {
   return keeps;
 }
 
-void dzo_memory_release_kept(dzo_context *context) {
+/* Were there any? */
+static bool release_kept(dzo_context *context) {
   lock_kept(context);
   block *list = context->kept_blocks;
   context->kept_blocks = NULL;
   context->kept = 0;
   unlock_kept(context);
+  bool any = list != NULL;
   while (list != NULL) {
     block *next = list->next;
     context->allocator.release(context->allocator.user, list);
     list = next;
   }
+  return any;
 }
+
+void dzo_memory_release_kept(dzo_context *context) { (void)release_kept(context); }
 
 /* A block from those kept or from the allocator, which may need the kept ones' memory. */
 static block *get_block(dzo_context *context, uint64_t bytes) {
@@ -102,10 +113,8 @@ static block *get_block(dzo_context *context, uint64_t bytes) {
   if (b != NULL)
     return b;
   b = context->allocator.allocate(context->allocator.user, bytes);
-  if (b == NULL && context->kept_blocks != NULL) {
-    dzo_memory_release_kept(context);
+  if (b == NULL && release_kept(context))
     b = context->allocator.allocate(context->allocator.user, bytes);
-  }
   if (b == NULL)
     return NULL;
   ask_for_huge_pages(b, bytes);

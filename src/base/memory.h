@@ -21,6 +21,8 @@ void *dzo_calloc(dzo_context *context, uint64_t count, size_t size);
 void *dzo_realloc(dzo_context *context, void *pointer, uint64_t count, size_t size);
 /* NULL is fine. Large blocks are kept for the next allocation, up to the context's `keep`. */
 void dzo_free(void *pointer);
+/* Bytes of memory this machine has, 0 if it does not say. */
+uint64_t dzo_physical_memory(void);
 /* Give the blocks kept back to the allocator. */
 void dzo_memory_release_kept(dzo_context *context);
 

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ typedef struct team {
 static _Thread_local team *own_team;
 static _Thread_local bool in_team; /* a team within a team runs on the thread that asks */
 static pthread_key_t team_key;
+static bool team_key_made;
 static pthread_once_t team_key_once = PTHREAD_ONCE_INIT;
 
 /* Share 0 is the caller's, so that it can report progress from it; the others anybody's. */
@@ -116,28 +118,57 @@ static void team_destroy(void *argument) {
   own_team = NULL;
 }
 
-static void make_team_key(void) { (void)pthread_key_create(&team_key, team_destroy); }
+static void make_team_key(void) {
+  team_key_made = pthread_key_create(&team_key, team_destroy) == 0;
+}
+
+/* A new team for the calling thread, which takes it along when it ends. */
+static team *make_team(void) {
+  (void)pthread_once(&team_key_once, make_team_key);
+  team *t = team_key_made ? calloc(1, sizeof *t) : NULL;
+  if (t == NULL || pthread_setspecific(team_key, t) != 0) {
+    free(t);
+    return NULL;
+  }
+  t->owner = getpid();
+  pthread_mutex_init(&t->lock, NULL);
+  pthread_cond_init(&t->start, NULL);
+  pthread_cond_init(&t->done, NULL);
+  return t;
+}
+
+/* Signals are the program's: its handlers run on its own threads, and a blocking call of theirs is
+ * interrupted. Faults stay with the thread that causes them. */
+static void block_signals(sigset_t *before) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  sigset_t blocked;
+  (void)sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    (void)sigdelset(&blocked, faults[i]);
+  (void)pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
+static void add_workers(team *t, int wanted) {
+  sigset_t before;
+  if (t->workers >= wanted)
+    return;
+  block_signals(&before);
+  while (t->workers < wanted && pthread_create(&t->ids[t->workers], NULL, worker_run, t) == 0)
+    t->workers++;
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
 
 /* The calling thread's team with up to `workers` workers, or NULL. */
 static team *find_team(int workers) {
-  team *t = own_team;
-  if (t == NULL || t->owner != getpid()) {
-    pthread_once(&team_key_once, make_team_key);
-    t = calloc(1, sizeof *t);
-    if (t == NULL)
-      return NULL;
-    t->owner = getpid();
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->start, NULL);
-    pthread_cond_init(&t->done, NULL);
-    own_team = t;
-    (void)pthread_setspecific(team_key, t);
+  if (own_team != NULL && own_team->owner != getpid()) {
+    free(own_team); /* a fork left its workers, and what they locked, behind */
+    own_team = NULL;
   }
-  if (workers > MAX_WORKERS)
-    workers = MAX_WORKERS;
-  while (t->workers < workers && pthread_create(&t->ids[t->workers], NULL, worker_run, t) == 0)
-    t->workers++;
-  return t;
+  if (own_team == NULL)
+    own_team = make_team();
+  if (own_team != NULL)
+    add_workers(own_team, workers < MAX_WORKERS ? workers : MAX_WORKERS);
+  return own_team;
 }
 
 static void open_job(team *t, team_job *job) {

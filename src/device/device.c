@@ -2,8 +2,8 @@
 /* Copyright The dzo authors */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "dzo/context.h"
 
@@ -17,15 +17,11 @@ static void cpu_name(char *name, size_t capacity) {
     const char *colon = strchr(line, ':');
     if (strncmp(line, "model name", 10) != 0 || colon == NULL)
       continue;
-    (void)snprintf(name, capacity, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    const char *model = colon + 1 + strspn(colon + 1, " \t");
+    (void)snprintf(name, capacity, "%.*s", (int)strcspn(model, "\n"), model);
     break;
   }
   (void)fclose(info);
-}
-
-static uint64_t host_memory(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
 void dzo_devices(dzo_device_info *devices, int capacity, int *count, const char **reason) {
@@ -34,6 +30,6 @@ void dzo_devices(dzo_device_info *devices, int capacity, int *count, const char 
   if (capacity < 1)
     return;
   devices[0] = (dzo_device_info){
-      .kind = DZO_DEVICE_CPU, .processors = dzo_processor_count(), .memory = host_memory()};
+      .kind = DZO_DEVICE_CPU, .processors = dzo_processor_count(), .memory = dzo_physical_memory()};
   cpu_name(devices[0].name, sizeof devices[0].name);
 }

@@ -17,8 +17,8 @@ enum {
   MAX_SHIFT = 16,
   MAX_CHUNKS = 256,
   MIN_CHUNK = 1 << 16,
-  SLOTS = 32, /* arcs of a bucket that are gathered before they are written as whole lines */
-  POLL = 1 << 20
+  SLOTS = 32,    /* arcs of a bucket that are gathered before they are written as whole lines */
+  POLL = 1 << 12 /* edges; the first of them touch most pages of the graph, which takes seconds */
 };
 
 /* Each chunk of edges has, for each bucket, a range of positions of its own, in the order of the

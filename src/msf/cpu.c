@@ -141,17 +141,21 @@ uint32_t msf_find_giant(const msf_solver *s) {
 
 dzo_status msf_finish(msf_solver *s, msf_phase_fn phase) {
   uint64_t target = 4 * (uint64_t)s->n;
-  double slack = 1.2;
+  if (target > DZO_MSF_LIST_MAX / 2)
+    target = DZO_MSF_LIST_MAX / 2;
+  double slack = 1.1;
   for (;;) {
     msf_prefix bound;
     uint64_t capacity;
     DZO_TRY(msf_choose_crossing(s, target, slack, &bound, &capacity));
     bool full;
     DZO_TRY(phase(s, &bound, capacity, &full));
-    if (full)
-      slack *= 2;
-    else if (bound.all || s->components == 1)
+    if (!full && (bound.all || s->components == 1))
       return DZO_OK;
+    if (full) { /* the sample was wrong: ask for less, and have more room */
+      slack *= 2;
+      target = target / 2 + 1;
+    }
   }
 }
 

@@ -12,12 +12,14 @@
 enum { ROW_GRAIN = 1 << 12, TREE_GRAIN = 1 << 10 };
 
 typedef struct lookup {
+  const dzo_context *context;
   const dzo_msf *msf;
   const dzo_graph *graph;
   uint64_t *bitmap; /* of the forest's edge numbers, or NULL where they are sparse */
   uint64_t *before; /* [words] forest edges before each word of the bitmap */
   uint32_t *u, *v;  /* [count] out, each may be NULL */
   uint64_t *patterns;
+  uint64_t found; /* accessed atomically */
 } lookup;
 
 /* Position of `number` among the forest's numbers, or count if it is none of them. */
@@ -42,8 +44,11 @@ static uint64_t rank_of(const lookup *job, uint64_t number) {
 
 static void look_up_rows(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
-  const lookup *job = argument;
+  lookup *job = argument;
   const dzo_graph *g = job->graph;
+  uint64_t found = 0;
+  if (dzo_is_cancelled(job->context))
+    return;
   for (uint64_t u = begin; u < end; u++) {
     for (uint64_t arc = g->offsets[u]; arc < g->offsets[u + 1]; arc++) {
       uint64_t rank = rank_of(job, dzo_arc_number(g, arc));
@@ -52,6 +57,7 @@ static void look_up_rows(void *argument, uint64_t begin, uint64_t end, int threa
       uint32_t v = dzo_arc_neighbour(g, arc);
       if (v < u)
         continue;
+      found++;
       if (job->u != NULL)
         job->u[rank] = (uint32_t)u;
       if (job->v != NULL)
@@ -60,6 +66,7 @@ static void look_up_rows(void *argument, uint64_t begin, uint64_t end, int threa
         job->patterns[rank] = dzo_key_pattern(&g->map, dzo_arc_key(g, arc));
     }
   }
+  dzo_fetch_add_u64(&job->found, found);
 }
 
 static dzo_status index_numbers(dzo_context *context, lookup *job) {
@@ -86,6 +93,10 @@ static void copy_if_wanted(void *out, const void *in, uint64_t bytes) {
     memcpy(out, in, (size_t)bytes);
 }
 
+static dzo_status fail_other_graph(dzo_context *context) {
+  return dzo_fail(context, DZO_E_ARGUMENT, "the graph is not the one this forest was found in");
+}
+
 /* Fill those of u, v and patterns that are not NULL. */
 static dzo_status look_up(dzo_context *context, const dzo_msf *msf, const dzo_graph *graph,
                           uint32_t *u, uint32_t *v, uint64_t *patterns) {
@@ -95,15 +106,19 @@ static dzo_status look_up(dzo_context *context, const dzo_msf *msf, const dzo_gr
     copy_if_wanted(patterns, msf->patterns, msf->count * sizeof *patterns);
     return DZO_OK;
   }
-  if (graph == NULL || graph->vertices != msf->vertices || graph->edges != msf->graph_edges)
-    return dzo_fail(context, DZO_E_ARGUMENT, "the graph is not the one this forest was found in");
-  lookup job = {.msf = msf, .graph = graph, .u = u, .v = v, .patterns = patterns};
+  if (graph == NULL || graph->vertices != msf->vertices || graph->edges != msf->graph_edges ||
+      (msf->count > 0 && msf->edges[msf->count - 1] >= graph->number_bound))
+    return fail_other_graph(context);
+  lookup job = {
+      .context = context, .msf = msf, .graph = graph, .u = u, .v = v, .patterns = patterns};
   dzo_status status = index_numbers(context, &job);
   if (status == DZO_OK)
     dzo_parallel_for(context->threads, graph->vertices, ROW_GRAIN, look_up_rows, &job);
   dzo_free(job.bitmap);
   dzo_free(job.before);
-  return status;
+  DZO_TRY(status);
+  DZO_TRY(dzo_progress(context, "look up", 1, 1));
+  return job.found == msf->count ? DZO_OK : fail_other_graph(context);
 }
 
 dzo_status dzo_msf_endpoints_into(dzo_context *context, const dzo_msf *msf, const dzo_graph *graph,

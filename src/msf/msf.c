@@ -5,8 +5,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/parallel.h"
-#include "graph/compress.h"
+#include "graph/csr.h"
 #include "msf/cpu.h"
 
 void dzo_msf_options_init(dzo_msf_options *options) {

@@ -8,7 +8,7 @@
 #include "graph/compress.h"
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
-static const double LIGHT_EDGES_PER_VERTEX = 1.75;
+static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 /* Where the light edges would be this part of all, take all at once. */
 static const double MOST = 0.5;
 enum { SPARE = 1 << 14 };
@@ -81,14 +81,18 @@ static void prefix_at(const sampled *samples, unsigned count, double part, msf_p
   *out = (msf_prefix){samples[index].key, samples[index].vertex, false};
 }
 
+/* Grows with the slack whatever was expected, so that some slack is enough. */
 static uint64_t with_spare(double expected, double slack, uint64_t edges) {
-  double capacity = expected * slack + SPARE;
-  return capacity < (double)edges ? (uint64_t)capacity : edges;
+  double capacity = (expected + SPARE) * slack;
+  uint64_t most = edges < DZO_MSF_LIST_MAX ? edges : DZO_MSF_LIST_MAX;
+  return capacity < (double)most ? (uint64_t)capacity : most;
 }
 
 dzo_status msf_choose_prefix(msf_solver *s, msf_prefix *out, uint64_t *capacity) {
   uint64_t edges = s->graph->arcs / 2;
   double wanted = LIGHT_EDGES_PER_VERTEX * (double)s->n;
+  if (wanted > DZO_MSF_LIST_MAX / 2)
+    wanted = DZO_MSF_LIST_MAX / 2;
   *out = (msf_prefix){.key = UINT64_MAX, .all = true};
   *capacity = 0;
   if (wanted >= MOST * (double)edges || edges < SMALL)
@@ -107,7 +111,7 @@ dzo_status msf_choose_crossing(msf_solver *s, uint64_t target, double slack, msf
                                uint64_t *capacity) {
   uint64_t edges = s->graph->arcs / 2;
   *out = (msf_prefix){.key = UINT64_MAX, .all = true};
-  *capacity = edges;
+  *capacity = with_spare((double)edges, slack, edges);
   if (edges < SMALL)
     return DZO_OK;
   sampled *samples = dzo_alloc(s->context, DZO_MSF_SAMPLES, sizeof *samples);

@@ -9,11 +9,12 @@
 
 enum { DZO_MSF_SAMPLES = 4096 };
 
-/* The prefix to begin with: about msf_light_target() edges, or all where that is most of them. */
+/* The prefix to begin with, which holds the lightest edges, a few for each vertex, and room for
+ * them; or all edges where these would be most. */
 dzo_status msf_choose_prefix(msf_solver *s, msf_prefix *out, uint64_t *capacity);
 
 /* A prefix whose edges that join two components number at most about `target`, and room for them
- * (times `slack`). */
+ * (times `slack`, but never more than a list can have). */
 dzo_status msf_choose_crossing(msf_solver *s, uint64_t target, double slack, msf_prefix *out,
                                uint64_t *capacity);
 

@@ -15,6 +15,9 @@ enum { DZO_MSF_ROW_COST = 4 }; /* work of a row, in arcs */
 /* "No vertex", "no arc of the row". Vertices are below 2^32 - 1, so no vertex has this number. */
 #define DZO_MSF_NONE UINT32_MAX
 
+/* Entries of a list at most: 32 bits number them, and stand beside a key. */
+#define DZO_MSF_LIST_MAX UINT32_MAX
+
 /* A prefix of the total order on edges: those with key < `key`, and those with key == `key` whose
  * smaller endpoint is at most `vertex`. Keys here are flipped for a maximum forest. */
 typedef struct msf_prefix {
@@ -50,8 +53,8 @@ uint64_t msf_row_units(const msf_solver *s);
 /* The first row at or after unit `unit`. */
 uint32_t msf_row_at(const msf_solver *s, uint64_t unit);
 
-/* Break the 2-cycles of hook[0 .. count), point each at its root, and give the roots the dense
- * numbers 0 .. *roots - 1 in dense[]: dense[i] becomes the new component of i. Deterministic. */
+/* hook[0 .. count) is a forest whose roots hook to themselves. Point each at its root, and number
+ * the roots 0 .. *roots - 1, ascending: dense[i] becomes the new component of i. */
 dzo_status msf_contract(msf_solver *s, uint32_t *hook, uint32_t count, uint32_t *dense,
                         uint32_t *roots);
 

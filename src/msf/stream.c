@@ -5,11 +5,13 @@
  * is ruled out at once if it is heavier than the heaviest edge between its endpoints in the forest
  * (cycle property). That edge is found by climbing two paths of the union-by-size tree that
  * Kruskal's algorithm leaves behind, at most log2(n) steps each (Tarjan 1979). */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "graph/edge_list.h"
 #include "msf/result.h"
 #include "msf/stream_edge.h"
 
@@ -87,10 +89,6 @@ static bool is_nan(dzo_weight_type type, const void *weights, uint64_t i) {
   return false;
 }
 
-static uint64_t number_of(const dzo_edges *chunk, uint64_t i) {
-  return chunk->numbers != NULL ? chunk->numbers[i] : chunk->first_number + i;
-}
-
 static void flush(stream *s, const stream_edge *buffer, unsigned count) {
   if (count == 0)
     return;
@@ -106,7 +104,7 @@ static void filter(void *argument, uint64_t begin, uint64_t end, int thread) {
   stream_edge buffer[BUFFER];
   unsigned count = 0;
   for (uint64_t i = job->first + begin; i < job->first + end; i++) {
-    stream_edge e = {.number = number_of(chunk, i), .u = chunk->u[i], .v = chunk->v[i]};
+    stream_edge e = {.number = dzo_edge_number(chunk, i), .u = chunk->u[i], .v = chunk->v[i]};
     if (e.u >= chunk->vertices || e.v >= chunk->vertices || is_nan(s->type, chunk->weights, i)) {
       dzo_min_u64(&job->bad, i);
       continue;
@@ -126,7 +124,7 @@ static void filter(void *argument, uint64_t begin, uint64_t end, int thread) {
 }
 
 static dzo_status report_bad(const stream *s, const dzo_edges *chunk, uint64_t i) {
-  unsigned long long number = number_of(chunk, i);
+  unsigned long long number = dzo_edge_number(chunk, i);
   if (chunk->u[i] >= chunk->vertices || chunk->v[i] >= chunk->vertices)
     return dzo_fail(s->context, DZO_E_ARGUMENT, "edge %llu: endpoint %lu of %llu vertices", number,
                     (unsigned long)(chunk->u[i] >= chunk->vertices ? chunk->u[i] : chunk->v[i]),
@@ -286,9 +284,18 @@ static dzo_status grow_batch(stream *s) {
   return DZO_OK;
 }
 
-static dzo_status take_chunk(stream *s, const dzo_edges *chunk) {
+static dzo_status check_chunk(const stream *s, const dzo_edges *chunk) {
+  DZO_TRY(dzo_edges_check_shape(s->context, chunk));
   if (s->started && chunk->weight_type != s->type)
     return dzo_fail(s->context, DZO_E_ARGUMENT, "the weight type changes within the stream");
+  if (chunk->vertices < s->vertices)
+    return dzo_fail(s->context, DZO_E_ARGUMENT, "the stream had %llu vertices, and now has %llu",
+                    (unsigned long long)s->vertices, (unsigned long long)chunk->vertices);
+  return DZO_OK;
+}
+
+static dzo_status take_chunk(stream *s, const dzo_edges *chunk) {
+  DZO_TRY(check_chunk(s, chunk));
   s->started = true;
   s->type = chunk->weight_type;
   s->labels = chunk->labels;
@@ -304,9 +311,10 @@ static dzo_status take_chunk(stream *s, const dzo_edges *chunk) {
     if (job.bad != UINT64_MAX)
       return report_bad(s, chunk, job.bad);
     at += count;
+    s->edges += count;
+    DZO_TRY(dzo_progress(s->context, "solve", s->edges, 0));
   }
-  s->edges += chunk->count;
-  return dzo_progress(s->context, "solve", s->edges, 0);
+  return DZO_OK;
 }
 
 /* ---- The result ------------------------------------------------------------------------------ */
@@ -363,6 +371,8 @@ static dzo_status make_result(stream *s, dzo_msf *out) {
     msf_sum_add(&sum, s->type, out->patterns[i]);
   }
   out->weight = msf_sum_weight(&sum, s->type);
+  (void)snprintf(out->plan, sizeof out->plan, "streamed, %llu merges of up to %llu edges",
+                 (unsigned long long)s->merges, (unsigned long long)s->capacity);
   return DZO_OK;
 }
 
