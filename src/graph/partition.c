@@ -17,8 +17,8 @@ enum {
   MAX_SHIFT = 16,
   MAX_CHUNKS = 256,
   MIN_CHUNK = 1 << 16,
-  SLOTS = 32,    /* arcs of a bucket that are gathered before they are written as whole lines */
-  POLL = 1 << 12 /* edges; the first of them touch most pages of the graph, which takes seconds */
+  SLOTS = 32,   /* arcs of a bucket that are gathered before they are written as whole lines */
+  POLL = 1 << 7 /* edges; so few, since the first ones touch most pages of a graph, in seconds */
 };
 
 /* Each chunk of edges has, for each bucket, a range of positions of its own, in the order of the
@@ -321,7 +321,7 @@ static void deal_chunks(void *argument, uint64_t begin, uint64_t end, int thread
     dealer_free(&d);
     return;
   }
-  for (uint64_t chunk = begin; chunk < end; chunk++) {
+  for (uint64_t chunk = begin; chunk < end && !dzo_is_cancelled(job->context); chunk++) {
     memcpy(d.next, job->counts + chunk * buckets, buckets * sizeof *d.next);
     memcpy(d.first, d.next, buckets * sizeof *d.first);
     if (thread == 0)
