@@ -15,6 +15,10 @@ static cli_exit check_usage(const msf_job *job) {
   const char *problem = NULL;
   if (forest + components + s->common.json > 1)
     problem = "only one of -o -, --components - and --json can have standard output";
+  else if (cli_same_file(s->output, s->components))
+    problem = "-o and --components name the same file";
+  else if (cli_same_file(s->output, job->path) || cli_same_file(s->components, job->path))
+    problem = "the output would replace GRAPH";
   else if (s->stream && s->sort)
     problem = "--sort needs the whole graph in memory, so it does not go with --stream";
   else if (s->stream && s->common.verify && strcmp(job->path, "-") == 0)

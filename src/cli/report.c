@@ -124,6 +124,16 @@ uint64_t cli_file_size(const char *path) {
   return (uint64_t)status.st_size;
 }
 
+bool cli_same_file(const char *a, const char *b) {
+  struct stat of_a, of_b;
+  if (a == NULL || b == NULL || strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+    return false;
+  bool a_is_there = stat(a, &of_a) == 0, b_is_there = stat(b, &of_b) == 0;
+  if (!a_is_there || !b_is_there)
+    return !a_is_there && !b_is_there && strcmp(a, b) == 0;
+  return S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 const char *cli_device_name(const cli_call *call) {
   (void)call;
   return "cpu";

@@ -90,6 +90,9 @@ msf --device cuda: g.gr|--device: 'cuda:'
 msf --device cuda:1x g.gr|--device: 'cuda:1x'
 msf -o - --json g.gr|only one of -o -, --components - and --json
 msf -o - --components - g.gr|only one of -o -, --components - and --json
+msf g.gr -o f.txt --components f.txt|-o and --components name the same file
+msf g.gr -o ./g.gr|the output would replace GRAPH
+msf g.gr --components g.gr|the output would replace GRAPH
 msf --stream --sort g.gr|--sort needs the whole graph in memory
 msf --stream --verify -|--verify reads the graph again
 generate|missing KIND
