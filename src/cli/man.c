@@ -115,8 +115,10 @@ static void print_head(FILE *out, const cli_command *command) {
     (void)snprintf(title, sizeof title, "DZO-%s", command->name);
   for (char *c = title; *c != '\0'; c++)
     *c = (char)toupper((unsigned char)*c);
-  (void)fprintf(out, ".TH %s 1 \"\" \"dzo %s\" \"User Commands\"\n.SH NAME\ndzo%s%s \\- ", title,
-                dzo_version(), command != NULL ? "\\-" : "", command != NULL ? command->name : "");
+  /* What is typed must not be hyphenated or spaced out. */
+  (void)fprintf(
+      out, ".TH %s 1 \"\" \"dzo %s\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\ndzo%s%s \\- ", title,
+      dzo_version(), command != NULL ? "\\-" : "", command != NULL ? command->name : "");
   print_escaped(
       out, command != NULL ? command->summary : "spanning forests of huge weighted graphs", true);
   (void)fputs("\n.SH SYNOPSIS\n", out);
