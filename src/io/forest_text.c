@@ -184,7 +184,7 @@ static dzo_status check_named(text_reading *t, uint64_t number, const token *tok
     return DZO_OK;
   if (!find_vertex(t, names[0], &u) || !find_vertex(t, names[1], &v) ||
       !((e->u[place] == u && e->v[place] == v) || (e->u[place] == v && e->v[place] == u)))
-    return fail(t, "the edge of this number has other ends:", tokens[0]);
+    return fail(t, "these are not the ends of edge", tokens[0]);
   if (!weight_agrees(e, place, tokens[3]))
     return fail(t, "the edge of this number has another weight than", tokens[3]);
   return DZO_OK;

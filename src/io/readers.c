@@ -70,8 +70,9 @@ static dzo_status refuse_unknown(dzo_context *context, const char *name, const d
   for (size_t i = 0; i < SHOWN_BYTES && i < sample->head_size; i++)
     (void)snprintf(shown + 3 * i, sizeof shown - 3 * i, "%02x ", sample->head[i]);
   return dzo_fail(context, DZO_E_FORMAT,
-                  "%s: no graph format of this size begins with the bytes %sat byte 0", name,
-                  shown);
+                  "%s: byte 0: no graph format of this size begins with the bytes %s(is the file "
+                  "complete?)",
+                  name, shown);
 }
 
 dzo_status dzo_reader_detect(dzo_context *context, const dzo_input *input, const dzo_reader **out) {

@@ -169,7 +169,7 @@ static void fails_text(const char *text, const char *part) { fails(text, strlen(
 
 static void wrong_lines_are_named(void **state) {
   (void)state;
-  fails_text("3 10 30 -2\n5 20 40 7\n", "claim:2: the edge of this number has other ends: '5'");
+  fails_text("3 10 30 -2\n5 20 40 7\n", "claim:2: these are not the ends of edge '5'");
   fails_text("3 10 30 -2\n5 20 30 8\n", "claim:2: the edge of this number has another weight");
   fails_text("3 10 30 nan\n", "another weight");
   fails_text("3 10 30 -2\n5 20 30\n", "claim:2: not as many columns");
