@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "msf/verify.h"
@@ -33,15 +34,23 @@ void dzo_msf_claim_init(dzo_msf_claim *claim) { *claim = (dzo_msf_claim){.size =
 
 /* ---- Words for messages ---------------------------------------------------------------------- */
 
+/* The fewest digits, up to those that tell all numbers apart, that read back as the same. */
+static void print_real(double x, bool is_f32, char text[MSF_TEXT]) {
+  for (int digits = is_f32 ? 6 : 15; digits <= (is_f32 ? 9 : 17); digits++) {
+    snprintf(text, MSF_TEXT, "%.*g", digits, x);
+    double back = strtod(text, NULL);
+    if (is_f32 ? (float)back == (float)x : back == x)
+      return;
+  }
+}
+
 static void print_weight(const msf_checker *c, uint64_t key, char text[MSF_TEXT]) {
   dzo_weight_type type = c->edges->weight_type;
   dzo_weight w = dzo_weight_of_pattern(type, key ^ c->flip);
   if (type == DZO_WEIGHT_I64)
     snprintf(text, MSF_TEXT, "%" PRId64, w.i64);
-  else if (type == DZO_WEIGHT_F32)
-    snprintf(text, MSF_TEXT, "%.9g", w.f64);
-  else if (type == DZO_WEIGHT_F64)
-    snprintf(text, MSF_TEXT, "%.17g", w.f64);
+  else if (type == DZO_WEIGHT_F32 || type == DZO_WEIGHT_F64)
+    print_real(w.f64, type == DZO_WEIGHT_F32, text);
   else
     snprintf(text, MSF_TEXT, "%" PRIu64, w.u64);
 }
