@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
 # Warnings, sanitizers, and the libraries each of our targets links.
 add_library(dzo_compiler INTERFACE)
 target_compile_options(dzo_compiler INTERFACE -Wall -Wextra -Wpedantic -Wconversion

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
 # What `cmake --install` lays down: headers, library, program, CMake package, pkg-config file.
 include(CMakePackageConfigHelpers)
 

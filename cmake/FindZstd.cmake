@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
 # Finds libzstd, whose Debian package has no CMake config. Makes the target zstd::zstd.
 find_path(Zstd_INCLUDE_DIR zstd.h)
 find_library(Zstd_LIBRARY NAMES zstd)

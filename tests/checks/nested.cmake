@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
 # Configures PRESET in BUILD, builds it, runs ctest with the options TESTS.
 cmake_minimum_required(VERSION 3.25)
 cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
 # Builds dzo as KIND (shared or static) in WORK, installs it, checks what was laid down, moves it, and
 # builds and runs the project in consumer/ against it, by find_package and by pkg-config.
 cmake_minimum_required(VERSION 3.25)
