@@ -38,7 +38,8 @@ typedef struct dzo_allocator {
 
 /* Called now and then from the calling thread of a long operation: `phase` is a short word ("read",
  * "build", "solve"), `done` of `total` units are complete (total 0: unknown). Return 0 to go on;
- * anything else cancels the operation, which then returns DZO_E_CANCELLED. */
+ * anything else cancels the operation, which then returns DZO_E_CANCELLED. It must return: other
+ * threads may be at work for the call, so no longjmp() and no C++ exception may leave it. */
 typedef int (*dzo_progress_fn)(void *user, const char *phase, uint64_t done, uint64_t total);
 
 typedef struct dzo_context_options {
@@ -52,11 +53,13 @@ typedef struct dzo_context_options {
   dzo_progress_fn progress; /* NULL (default): none */
   void *progress_user;
   uint64_t keep; /* bytes of freed memory to keep for the next allocations, since fresh memory costs
-                  * a page fault each page; 0 (default): none */
+                  * a page fault each page; 0 (default): none. Not in dzo_context_memory_used() */
 } dzo_context_options;
 
 /* The processors, the memory, and the last error. One context serves one call at a time; different
- * contexts are independent and may be used from different threads. */
+ * contexts are independent and may be used from different threads. Each thread that calls has its
+ * own helper threads, which end with it. After a fork() the child may use what no call was using.
+ */
 typedef struct dzo_context dzo_context;
 
 /* Fill `options` with the defaults. */

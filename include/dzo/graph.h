@@ -45,7 +45,8 @@ typedef struct dzo_edges {
   const uint32_t *v; /* [count] */
   dzo_weight_type weight_type;
   const void *weights;     /* [count] of weight_type; NULL iff DZO_WEIGHT_NONE */
-  const uint64_t *numbers; /* [count] edge numbers, ascending; NULL: edge i is first_number + i */
+  const uint64_t *numbers; /* [count] edge numbers, ascending, below 2^64 - 1; NULL: edge i is
+                            * first_number + i */
   uint64_t first_number;
   const uint64_t *labels; /* [vertices] the input's names of the vertices; NULL: v + first_label */
   uint64_t first_label;   /* 0 or 1 */
@@ -141,7 +142,8 @@ typedef enum dzo_row_order {
 /* Build CSR from edges, rows by neighbour. The edges may be freed afterwards. Memory beyond the
  * graph: 2 bytes an arc and some 5 MB a thread, or 26 bytes for each arc of a neighbourhood of
  * vertices that has many. A NaN weight or an endpoint out of range is DZO_E_ARGUMENT and the
- * message names the edge. */
+ * message names the edge; DZO_E_LIMIT where such a neighbourhood has 2^32 or more arcs;
+ * DZO_E_MEMORY, DZO_E_CANCELLED. */
 DZO_API dzo_status dzo_graph_from_edges(dzo_context *context, const dzo_edges *edges,
                                         dzo_graph **out);
 
@@ -163,7 +165,8 @@ DZO_API dzo_status dzo_graph_from_csr(dzo_context *context, const dzo_csr *csr, 
  * itself for DZO_FORMAT_DZO. */
 DZO_API dzo_status dzo_graph_read(dzo_context *context, const char *path,
                                   const dzo_read_options *options, dzo_graph **out);
-/* Write a graph as it is prepared: adjacency formats keep the rows' order; DZO keeps everything. */
+/* Write a graph as it is prepared: adjacency formats keep the rows' order; DZO keeps everything.
+ * Errors as of dzo_edges_write(); adjacency formats and DZO need rows in an order. */
 DZO_API dzo_status dzo_graph_write(dzo_context *context, const dzo_graph *graph, dzo_format format,
                                    const char *path);
 DZO_API void dzo_graph_destroy(dzo_graph *graph);
@@ -173,16 +176,18 @@ DZO_API uint64_t dzo_graph_edges(const dzo_graph *graph); /* loops and parallel 
 DZO_API uint64_t dzo_graph_arcs(const dzo_graph *graph);  /* two an edge, none a loop */
 DZO_API uint64_t dzo_graph_bytes(const dzo_graph *graph); /* memory held */
 DZO_API dzo_weight_type dzo_graph_weight_type(const dzo_graph *graph);
+/* Neither order where dzo_graph_sort_rows() was cancelled. */
 DZO_API dzo_row_order dzo_graph_row_order(const dzo_graph *graph);
 DZO_API int dzo_graph_is_compressed(const dzo_graph *graph);
 /* The input's name of vertex v. */
 DZO_API uint64_t dzo_graph_label(const dzo_graph *graph, uint32_t v);
 
 /* Preparations, in place. Edge numbers and labels stay those of the input. DZO_E_UNSUPPORTED for a
- * compressed graph, except compress itself, which then does nothing. */
+ * compressed graph, except compress itself, which then does nothing. DZO_E_MEMORY; DZO_E_LIMIT for
+ * a vertex of 2^32 or more arcs, whose row cannot be sorted; both leave the graph as it was. */
 
 /* Reorder the arcs of each row. If it is cancelled some rows are in the new order and some are
- * not: sort again before anything else. */
+ * not: such a graph can be solved, but sort it again to gain by an order. */
 DZO_API dzo_status dzo_graph_sort_rows(dzo_context *context, dzo_graph *graph, dzo_row_order order);
 /* Give linked vertices near numbers. Needs the graph's memory a second time. The forest's weight
  * stays; among equal weights another, equally good edge may be taken, since ties are broken by the
@@ -200,7 +205,8 @@ DZO_API void dzo_graph_neighbour_bytes(const dzo_graph *graph, uint64_t *stored,
 typedef struct dzo_edge_source {
   void *user;
   /* The next chunk, borrowed until the next call; count 0 at the end. `vertices` and `labels` may
-   * grow from chunk to chunk. All chunks have one weight type. */
+   * grow from chunk to chunk; `labels` must stay readable until a chunk brings others, or to the
+   * end. All chunks have one weight type. */
   dzo_status (*next)(void *user, dzo_context *context, dzo_edges *chunk);
   void (*close)(void *user); /* may be NULL */
 } dzo_edge_source;

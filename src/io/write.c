@@ -68,6 +68,9 @@ dzo_status dzo_graph_write(dzo_context *context, const dzo_graph *graph, dzo_for
                     path == NULL ? "path" : "graph");
   const dzo_writer *writer;
   DZO_TRY(find_writer(context, format, &writer));
+  if (writer->graph != NULL && graph->row_order == DZO_ROWS_IN_NO_ORDER)
+    return dzo_fail(context, DZO_E_UNSUPPORTED,
+                    "sorting the rows was cancelled: sort them before the graph is written");
   if (writer->graph != NULL)
     return write_graph_with(context, graph, writer, path);
   dzo_edge_list *list;

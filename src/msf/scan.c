@@ -134,7 +134,7 @@ enum { FAR_AHEAD = 1024 }; /* bytes */
 #define AVX512 __attribute__((target("avx512f")))
 
 AVX512 static __mmask16 lanes16(uint64_t count) {
-  return count >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << count) - 1);
+  return (__mmask16)(count >= 16 ? 0xffffu : (1u << count) - 1);
 }
 
 AVX512 static uint64_t at_most32_avx512(const uint32_t *keys, unsigned count, uint32_t flip,

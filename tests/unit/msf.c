@@ -446,6 +446,99 @@ static void wrong_arguments_are_named(void **state) {
   assert_int_equal(dzo_context_memory_used(context), 0);
 }
 
+static int stop_sorting(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)user, (void)total;
+  return strcmp(phase, "sort") == 0 && done > 0;
+}
+
+static void expect_same_edges(dzo_context *context, const dzo_graph *graph, dzo_msf *const *of) {
+  for (int maximum = 0; maximum < 2; maximum++) {
+    dzo_msf *msf = solve(context, graph, maximum);
+    assert_int_equal(dzo_msf_count(msf), dzo_msf_count(of[maximum]));
+    assert_memory_equal(dzo_msf_edges(msf), dzo_msf_edges(of[maximum]),
+                        dzo_msf_count(msf) * sizeof(uint64_t));
+    dzo_msf_destroy(msf);
+  }
+}
+
+/* Sorting that was cancelled leaves rows in either order; the forest is the same, ties and all. */
+static void rows_in_no_order_give_the_same_forest(void **state) {
+  (void)state;
+  dzo_context_options wishes;
+  dzo_context_options_init(&wishes);
+  wishes.threads = 2;
+  wishes.progress = stop_sorting;
+  dzo_context *context, *maker = teams[1];
+  assert_int_equal(dzo_context_create(&wishes, &context), DZO_OK);
+  dzo_generate_options options;
+  dzo_generate_options_init(&options);
+  options.scale = 14;
+  options.degree = 80;
+  options.weight_type = DZO_WEIGHT_U32;
+  dzo_edge_list *list;
+  must(maker, dzo_edge_list_generate(maker, DZO_GENERATE_UNIFORM, &options, &list));
+  dzo_edges edges;
+  dzo_edge_list_view(list, &edges);
+  uint32_t *weights = malloc(edges.count * sizeof *weights);
+  assert_non_null(weights);
+  for (uint64_t i = 0; i < edges.count; i++)
+    weights[i] = ((const uint32_t *)edges.weights)[i] % 50;
+  edges.weights = weights;
+  dzo_graph *graph;
+  must(maker, dzo_graph_from_edges(maker, &edges, &graph));
+  dzo_msf *of[] = {solve(maker, graph, 0), solve(maker, graph, 1)};
+  assert_int_equal(dzo_graph_sort_rows(context, graph, DZO_ROWS_BY_WEIGHT), DZO_E_CANCELLED);
+  assert_true(dzo_graph_row_order(graph) != DZO_ROWS_BY_NEIGHBOUR &&
+              dzo_graph_row_order(graph) != DZO_ROWS_BY_WEIGHT);
+  expect_same_edges(maker, graph, of);
+  assert_int_equal(dzo_graph_write(maker, graph, DZO_FORMAT_DZO, "none"), DZO_E_UNSUPPORTED);
+  must(maker, dzo_graph_sort_rows(maker, graph, DZO_ROWS_BY_WEIGHT));
+  expect_same_edges(maker, graph, of);
+  dzo_context_resume(context);
+  assert_int_equal(dzo_graph_sort_rows(context, graph, DZO_ROWS_BY_NEIGHBOUR), DZO_E_CANCELLED);
+  must(maker, dzo_graph_compress(maker, graph));
+  expect_same_edges(maker, graph, of);
+  for (int i = 0; i < 2; i++)
+    dzo_msf_destroy(of[i]);
+  dzo_graph_destroy(graph);
+  free(weights);
+  dzo_edge_list_destroy(list);
+  dzo_context_destroy(context);
+  assert_int_equal(dzo_context_memory_used(maker), 0);
+}
+
+/* Looking a forest up in a graph of the same size with other edge numbers, below or above. */
+static void another_graph_is_refused(void **state) {
+  (void)state;
+  enum { EDGES = 3000 };
+  uint32_t ends[EDGES + 1], u[EDGES], v[EDGES];
+  for (uint32_t i = 0; i <= EDGES; i++)
+    ends[i] = i;
+  dzo_context *context = teams[1];
+  dzo_graph *graphs[4];
+  const uint64_t first[] = {0, 1, 100000, UINT64_C(1) << 40};
+  for (int i = 0; i < 4; i++) {
+    dzo_edges edges = {
+        .vertices = EDGES + 1, .count = EDGES, .u = ends, .v = ends + 1, .first_number = first[i]};
+    must(context, dzo_graph_from_edges(context, &edges, &graphs[i]));
+  }
+  for (int of = 0; of < 4; of++) {
+    dzo_msf *msf = solve(context, graphs[of], 0);
+    for (int in = 0; in < 4; in++) {
+      dzo_weight weight[EDGES];
+      dzo_weight_sum sum;
+      dzo_status expected = in == of ? DZO_OK : DZO_E_ARGUMENT;
+      assert_int_equal(dzo_msf_endpoints_into(context, msf, graphs[in], u, v, weight), expected);
+      assert_int_equal(dzo_msf_tree_weights_into(context, msf, graphs[in], &sum), expected);
+    }
+    assert_int_equal(dzo_msf_endpoints_into(context, msf, NULL, u, v, NULL), DZO_E_ARGUMENT);
+    dzo_msf_destroy(msf);
+  }
+  for (int i = 0; i < 4; i++)
+    dzo_graph_destroy(graphs[i]);
+  assert_int_equal(dzo_context_memory_used(context), 0);
+}
+
 /* The sums of forests whose weights overflow 64 bits, or cancel. */
 static void sums_are_exact(void **state) {
   (void)state;
@@ -494,6 +587,9 @@ int main(void) {
                                       break_teams),
       cmocka_unit_test_setup_teardown(cancelling_leaves_nothing, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(wrong_arguments_are_named, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(another_graph_is_refused, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(rows_in_no_order_give_the_same_forest, make_teams,
+                                      break_teams),
       cmocka_unit_test_setup_teardown(sums_are_exact, make_teams, break_teams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,9 +262,71 @@ static void wrong_arguments_are_named(void **state) {
   expect_stream_error(&edges, DZO_OK, DZO_E_ARGUMENT, "72");
   edges.vertices = 4;
   expect_stream_error(&edges, DZO_E_IO, DZO_E_IO, "");
+  edges.weights = NULL;
+  expect_stream_error(&edges, DZO_OK, DZO_E_ARGUMENT, "need an array");
   dzo_msf *msf = (dzo_msf *)&edges;
   assert_int_equal(dzo_msf_stream(teams[1], NULL, NULL, &msf), DZO_E_ARGUMENT);
   assert_null(msf);
+}
+
+/* Chunks as they are, one a call, then an empty one. */
+typedef struct fixed_source {
+  dzo_edges chunks[3];
+  int at;
+} fixed_source;
+
+static dzo_status next_fixed(void *user, dzo_context *context, dzo_edges *chunk) {
+  fixed_source *s = user;
+  (void)context;
+  *chunk = s->at < 3 ? s->chunks[s->at] : (dzo_edges){0};
+  s->at++;
+  return DZO_OK;
+}
+
+static void expect_fixed(const fixed_source *chunks, dzo_status expected, const char *words) {
+  fixed_source s = *chunks;
+  dzo_edge_source source = {&s, next_fixed, NULL};
+  dzo_msf *msf = (dzo_msf *)&s;
+  assert_int_equal(dzo_msf_stream(teams[1], &source, NULL, &msf), expected);
+  if (expected == DZO_OK)
+    assert_int_equal(dzo_msf_count(msf), 3);
+  else
+    assert_null(msf);
+  if (strstr(dzo_context_message(teams[1]), words) == NULL)
+    fail_msg("expected \"%s\" in: %s", words, dzo_context_message(teams[1]));
+  dzo_msf_destroy(msf);
+  assert_int_equal(dzo_context_memory_used(teams[1]), 0);
+}
+
+static void chunks_must_go_together(void **state) {
+  (void)state;
+  static const uint32_t ends[] = {0, 1, 2, 3, 0, 3};
+  static const double weights[] = {1, 2, 3};
+  fixed_source good = {0};
+  for (uint64_t i = 0; i < 3; i++)
+    good.chunks[i] = (dzo_edges){.vertices = 4,
+                                 .count = 1,
+                                 .u = &ends[i],
+                                 .v = &ends[i + 1],
+                                 .weight_type = DZO_WEIGHT_F64,
+                                 .weights = &weights[i],
+                                 .first_number = i};
+  expect_fixed(&good, DZO_OK, "");
+  fixed_source shrinks = good;
+  shrinks.chunks[1].vertices = 3;
+  expect_fixed(&shrinks, DZO_E_ARGUMENT, "4 vertices, and now has 3");
+  fixed_source changes = good;
+  changes.chunks[2].weight_type = DZO_WEIGHT_U64;
+  expect_fixed(&changes, DZO_E_ARGUMENT, "weight type changes");
+  fixed_source odd = good;
+  odd.chunks[0].weight_type = (dzo_weight_type)17;
+  expect_fixed(&odd, DZO_E_ARGUMENT, "17");
+  fixed_source bare = good;
+  bare.chunks[1].u = NULL;
+  expect_fixed(&bare, DZO_E_ARGUMENT, "without endpoint");
+  fixed_source large = good;
+  large.chunks[2].vertices = UINT64_C(1) << 32;
+  expect_fixed(&large, DZO_E_ARGUMENT, "4294967296");
 }
 
 int main(void) {
@@ -276,6 +338,7 @@ int main(void) {
                                       break_teams),
       cmocka_unit_test_setup_teardown(cancelling_leaves_nothing, make_teams, break_teams),
       cmocka_unit_test_setup_teardown(wrong_arguments_are_named, make_teams, break_teams),
+      cmocka_unit_test_setup_teardown(chunks_must_go_together, make_teams, break_teams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
