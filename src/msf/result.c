@@ -168,10 +168,6 @@ dzo_status msf_taken_list(dzo_context *context, msf_taken *taken, uint64_t **edg
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-bool msf_type_is_real(dzo_weight_type type) {
-  return type == DZO_WEIGHT_F32 || type == DZO_WEIGHT_F64;
-}
-
 void msf_sum_init(msf_sum *sum) {
   *sum = (msf_sum){0};
   dzo_exact_sum_init(&sum->real);

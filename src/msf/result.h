@@ -52,7 +52,9 @@ DZO_ITEM void msf_taken_add(msf_taken *taken, uint64_t number) {
     taken->list[dzo_fetch_add_u64(&taken->count, 1)] = number;
 }
 
-bool msf_type_is_real(dzo_weight_type type);
+DZO_ITEM bool msf_type_is_real(dzo_weight_type type) {
+  return type == DZO_WEIGHT_F32 || type == DZO_WEIGHT_F64;
+}
 
 /* An exact sum of weights given as patterns. */
 typedef struct msf_sum {
@@ -66,7 +68,7 @@ void msf_sum_merge(msf_sum *sum, const msf_sum *other);
 dzo_weight_sum msf_sum_weight(const msf_sum *sum, dzo_weight_type type);
 
 DZO_ITEM void msf_sum_add(msf_sum *sum, dzo_weight_type type, uint64_t pattern) {
-  if (type == DZO_WEIGHT_F32 || type == DZO_WEIGHT_F64) {
+  if (msf_type_is_real(type)) {
     dzo_exact_sum_add(&sum->real, dzo_weight_of_pattern(type, pattern).f64);
     return;
   }

@@ -61,8 +61,7 @@ msf_scan msf_scan_plain(void) {
                     .light32 = light32_plain,
                     .at_most32 = at_most32_plain,
                     .at_most64 = at_most64_plain,
-                    .crossing = crossing_plain,
-                    .name = "plain"};
+                    .crossing = crossing_plain};
 }
 
 #if defined(__x86_64__)
@@ -280,7 +279,6 @@ msf_scan msf_scan_best(void) {
   if (__builtin_cpu_supports("avx2")) {
     scan.row32 = row32_avx2;
     scan.at_most32 = at_most32_avx2;
-    scan.name = "avx2";
   }
   if (__builtin_cpu_supports("avx512f"))
     scan = (msf_scan){.row32 = row32_avx512,
@@ -288,8 +286,7 @@ msf_scan msf_scan_best(void) {
                       .light32 = light32_avx512,
                       .at_most32 = at_most32_avx512,
                       .at_most64 = at_most64_avx512,
-                      .crossing = crossing_avx512,
-                      .name = "avx512"};
+                      .crossing = crossing_avx512};
   return scan;
 }
 

@@ -48,7 +48,6 @@ typedef struct msf_scan {
   /* Bit i is set where neighbour i is larger than u and has another label than u; count <= 64. */
   uint64_t (*crossing)(const uint32_t *neighbours, unsigned count, const uint32_t *label,
                        uint32_t u);
-  const char *name; /* "avx512", "avx2" or "plain" */
 } msf_scan;
 
 /* The fastest that this machine runs. */
