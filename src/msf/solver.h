@@ -18,6 +18,12 @@ enum { DZO_MSF_ROW_COST = 4 }; /* work of a row, in arcs */
 /* Entries of a list at most: 32 bits number them, and stand beside a key. */
 #define DZO_MSF_LIST_MAX UINT32_MAX
 
+/* Arcs that 32 bits in an entry can name; of graphs with more, lists keep the arcs beside the
+ * entries. A test makes it 0. */
+#ifndef DZO_MSF_DIRECT_ARCS
+#define DZO_MSF_DIRECT_ARCS UINT32_MAX
+#endif
+
 /* A prefix of the total order on edges: those with key < `key`, and those with key == `key` whose
  * smaller endpoint is at most `vertex`. Keys here are flipped for a maximum forest. */
 typedef struct msf_prefix {
