@@ -32,6 +32,7 @@
 enum {
   AHEAD = 24,
   SHORT = 8,
+  BEGINNING = 16,
   BLOCK = 64,
   BUFFER = 512,
   SPLIT_MIN = 1 << 14,
@@ -207,12 +208,16 @@ static void gather_block(gatherer *g, uint32_t u, uint64_t at, uint64_t light) {
 }
 
 #if KEY_BITS == 32
-/* The first arc of a row, and its light arcs set aside, in one pass of the widest instructions. */
+/* The first arc of a row, and its light arcs set aside, in one pass of the widest instructions; of
+ * a row that ascends, only as far as there are light ones. */
 static ROW gather_row_light(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, KEY last) {
   const msf_solver *s = g->job->s;
   ROW best = {0, UINT32_MAX};
-  for (uint64_t at = begin; at < end; at += BLOCK) {
-    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+  const unsigned step = s->presorted ? BEGINNING : BLOCK;
+  for (uint64_t at = begin; at < end; at += step) {
+    unsigned count = end - at < step ? (unsigned)(end - at) : step;
+    if (s->presorted && key_at(s, at) > last && at > begin)
+      break;
     gatherer_make_room(g);
     msf_row_part part = {s->graph->keys32 + at, s->graph->neighbours + at, count, u, (uint32_t)at};
     ROW row = s->scan.light32(&part, (uint32_t)s->flip, last, &g->entries[g->count], &g->count);
@@ -242,19 +247,20 @@ static void gather_beginning(gatherer *g, uint32_t u, uint64_t begin, uint64_t e
 static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, bool gather,
                          KEY last, KEY *min) {
   const msf_solver *s = g->job->s;
+#if KEY_BITS == 32
+  if (gather && s->graph->keys32 != NULL && s->graph->neighbours != NULL &&
+      g->job->out->arcs == NULL) {
+    ROW row = gather_row_light(g, u, begin, end, last);
+    *min = row.min;
+    return row.first;
+  }
+#endif
   if (s->presorted || s->graph->map.type == DZO_WEIGHT_NONE) {
     if (gather)
       gather_beginning(g, u, begin, end, last);
     *min = key_at(s, begin);
     return 0;
   }
-#if KEY_BITS == 32
-  if (gather && s->graph->neighbours != NULL && g->job->out->arcs == NULL) {
-    ROW row = gather_row_light(g, u, begin, end, last);
-    *min = row.min;
-    return row.first;
-  }
-#endif
   ROW row = s->scan.SCAN(row)(row_keys(s, begin), end - begin, (KEY)s->flip);
   *min = row.min;
   for (uint64_t at = begin; gather && row.min <= last && at < end; at += BLOCK) {
@@ -263,6 +269,13 @@ static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, 
     gather_block(g, u, at, s->scan.SCAN(at_most)(row_keys(s, at), count, (KEY)s->flip, last));
   }
   return row.first;
+}
+
+/* Only the beginnings of ascending rows are read, which the hardware does not foresee. */
+static void prefetch_row(const msf_solver *s, uint64_t arc) {
+  DZO_PREFETCH(row_keys(s, arc));
+  if (s->graph->neighbours != NULL)
+    DZO_PREFETCH(&s->graph->neighbours[arc]);
 }
 
 /* Round one of Boruvka: each vertex picks its first arc; in the same pass over the keys, the light
@@ -283,6 +296,8 @@ static void pick_first(void *argument, uint64_t begin_unit, uint64_t end_unit, i
       s->pick[u] = 0;
       continue;
     }
+    if (s->presorted && end - u > AHEAD)
+      prefetch_row(s, offsets[u + AHEAD]);
     KEY last, min;
     bool gather = row_bound(&job->bound, u, &last) && job->out != NULL;
     uint64_t first = scan_row(&g, u, row, row + degree, gather, last, &min);
@@ -851,7 +866,7 @@ static void take_picks(void *argument, uint64_t begin, uint64_t end, int thread)
 static dzo_status first_phase(msf_solver *s, const msf_prefix *bound, uint64_t capacity,
                               list *light) {
   list raw = {0};
-  bool direct = s->graph->arcs <= UINT32_MAX;
+  bool direct = s->graph->arcs <= DZO_MSF_DIRECT_ARCS;
   if (!bound->all)
     DZO_TRY(list_alloc(s->context, &raw, capacity, direct));
   gather_job job = {s, bound->all ? NULL : &raw, *bound};
@@ -890,7 +905,7 @@ static dzo_status next_phase(msf_solver *s, const msf_prefix *bound, uint64_t ca
                              bool *full) {
   list rest;
   DZO_TRY(list_alloc(s->context, &rest, capacity,
-                     s->giant == DZO_MSF_NONE && s->graph->arcs <= UINT32_MAX));
+                     s->giant == DZO_MSF_NONE && s->graph->arcs <= DZO_MSF_DIRECT_ARCS));
   gather_job job = {s, &rest, *bound};
   dzo_parallel_for(s->threads, msf_row_units(s), ROW_GRAIN, gather_rest, &job);
   msf_note(s, "gather");
