@@ -271,9 +271,10 @@ static uint64_t scan_row(gatherer *g, uint32_t u, uint64_t begin, uint64_t end, 
   return row.first;
 }
 
-/* Only the beginnings of ascending rows are read, which the hardware does not foresee. */
+/* Ask for the beginning of a row that the hardware does not foresee. */
 static void prefetch_row(const msf_solver *s, uint64_t arc) {
-  DZO_PREFETCH(row_keys(s, arc));
+  if (s->graph->map.type != DZO_WEIGHT_NONE)
+    DZO_PREFETCH(row_keys(s, arc));
   if (s->graph->neighbours != NULL)
     DZO_PREFETCH(&s->graph->neighbours[arc]);
 }
@@ -296,7 +297,7 @@ static void pick_first(void *argument, uint64_t begin_unit, uint64_t end_unit, i
       s->pick[u] = 0;
       continue;
     }
-    if (s->presorted && end - u > AHEAD)
+    if (s->presorted && end - u > AHEAD) /* only beginnings are read */
       prefetch_row(s, offsets[u + AHEAD]);
     KEY last, min;
     bool gather = row_bound(&job->bound, u, &last) && job->out != NULL;
@@ -391,13 +392,8 @@ static void gather_row_to_giant(gatherer *g, uint32_t u) {
 static void gather_waiting(gatherer *g, const uint32_t *vertices, unsigned count) {
   const msf_solver *s = g->job->s;
   const dzo_graph *graph = s->graph;
-  for (unsigned i = 0; i < count; i++) {
-    uint64_t arc = graph->offsets[vertices[i]];
-    if (graph->neighbours != NULL)
-      DZO_PREFETCH(&graph->neighbours[arc]);
-    if (graph->map.type != DZO_WEIGHT_NONE)
-      DZO_PREFETCH(row_keys(s, arc));
-  }
+  for (unsigned i = 0; i < count; i++)
+    prefetch_row(s, graph->offsets[vertices[i]]);
   for (unsigned i = 0; i < count; i++)
     if (graph->offsets[vertices[i]] < graph->offsets[vertices[i] + 1])
       DZO_PREFETCH(&s->label[dzo_arc_neighbour(graph, graph->offsets[vertices[i]])]);
