@@ -101,10 +101,7 @@ static void *worker_run(void *argument) {
   return NULL;
 }
 
-static void team_destroy(void *argument) {
-  team *t = argument;
-  if (t == NULL || t->owner != getpid())
-    return;
+static void end_workers(team *t) {
   pthread_mutex_lock(&t->lock);
   t->quit = true;
   pthread_cond_broadcast(&t->start);
@@ -114,8 +111,16 @@ static void team_destroy(void *argument) {
   pthread_cond_destroy(&t->done);
   pthread_cond_destroy(&t->start);
   pthread_mutex_destroy(&t->lock);
+}
+
+/* Of the thread that ends. A fork left the workers, and what they locked, behind. */
+static void team_destroy(void *argument) {
+  team *t = argument;
+  if (t->owner == getpid())
+    end_workers(t);
   free(t);
   own_team = NULL;
+  (void)pthread_setspecific(team_key, NULL);
 }
 
 static void make_team_key(void) {
@@ -160,10 +165,8 @@ static void add_workers(team *t, int wanted) {
 
 /* The calling thread's team with up to `workers` workers, or NULL. */
 static team *find_team(int workers) {
-  if (own_team != NULL && own_team->owner != getpid()) {
-    free(own_team); /* a fork left its workers, and what they locked, behind */
-    own_team = NULL;
-  }
+  if (own_team != NULL && own_team->owner != getpid())
+    team_destroy(own_team);
   if (own_team == NULL)
     own_team = make_team();
   if (own_team != NULL)
