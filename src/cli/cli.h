@@ -184,6 +184,8 @@ cli_exit cli_check_written(cli_call *call, const dzo_edges *edges, dzo_format fo
                            const char *path, bool weights_only);
 /* Bytes of a regular file, 0 for anything else. */
 uint64_t cli_file_size(const char *path);
+/* Is it standard input or a pipe, such as bash's <(...), which gives its bytes only once? */
+bool cli_reads_once(const char *path);
 /* Do two paths, NULL or "-" among them, lead to one regular file, or are they to create one? */
 bool cli_same_file(const char *a, const char *b);
 /* "cpu", the processor a call runs on. */

@@ -21,8 +21,8 @@ static cli_exit check_usage(const msf_job *job) {
     problem = "the output would replace GRAPH";
   else if (s->stream && s->sort)
     problem = "--sort needs the whole graph in memory, so it does not go with --stream";
-  else if (s->stream && s->common.verify && strcmp(job->path, "-") == 0)
-    problem = "--verify reads the graph again, which a stream from standard input does not allow";
+  else if (s->stream && s->common.verify && cli_reads_once(job->path))
+    problem = "--verify reads the graph again, which standard input and pipes do not allow";
   if (problem == NULL)
     return CLI_DONE;
   cli_error("msf: %s", problem);

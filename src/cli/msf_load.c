@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* dzo msf: from a file to a graph in memory, or to a stream of edges. */
-#include <string.h>
-
 #include "base/context.h"
 #include "cli/msf.h"
 #include "graph/csr.h"
@@ -40,7 +38,7 @@ static double edge_bytes(const dzo_input *input, const dzo_reader *reader) {
 static peek peek_at(const msf_job *job) {
   peek seen = {.format = cli_format(job->settings->format), .edge_bytes = LEAST_LINE};
   dzo_input *input;
-  if (strcmp(job->path, "-") == 0 ||
+  if (cli_reads_once(job->path) ||
       dzo_input_open(job->call->context, job->path, DZO_INPUT_STREAM, &input) != DZO_OK)
     return seen;
   const dzo_reader *reader = dzo_reader_of(seen.format);

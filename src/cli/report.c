@@ -124,6 +124,14 @@ uint64_t cli_file_size(const char *path) {
   return (uint64_t)status.st_size;
 }
 
+bool cli_reads_once(const char *path) {
+  struct stat status;
+  if (strcmp(path, "-") == 0)
+    return true;
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode) &&
+         !S_ISDIR(status.st_mode);
+}
+
 bool cli_same_file(const char *a, const char *b) {
   struct stat of_a, of_b;
   if (a == NULL || b == NULL || strcmp(a, "-") == 0 || strcmp(b, "-") == 0)

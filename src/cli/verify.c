@@ -35,7 +35,7 @@ static cli_exit read_files(verify_job *job) {
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_BAD_INPUT);
   dzo_edge_list_view(job->list, &job->edges);
-  const char *again = strcmp(job->graph, "-") != 0 ? job->graph : NULL;
+  const char *again = cli_reads_once(job->graph) ? NULL : job->graph;
   status = dzo_forest_read(call->context, job->forest, &job->edges, again, &job->claimed);
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_BAD_INPUT);

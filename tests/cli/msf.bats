@@ -139,6 +139,14 @@ END
   [ "$(field weight)" = 10 ]
   cat g.gr | dzo msf - --stream >out
   [ "$(field weight)" = 10 ]
+  for words in "" --stream --verify; do
+    # shellcheck disable=SC2086
+    timeout 20 "$DZO_PROGRAM" msf $words <(cat g.gr) >out
+    [ "$(field weight)" = 10 ]
+  done
+  expect 2 dzo msf --stream --verify <(cat g.gr)
+  dzo msf -q g.gr -o f >out
+  timeout 20 "$DZO_PROGRAM" verify msf <(cat g.gr) <(cat f)
   command -v zstd >/dev/null || skip "needs zstd for the rest"
   zstd -q g.gr
   dzo msf g.gr.zst >out
