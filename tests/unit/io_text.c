@@ -362,64 +362,70 @@ static void names_are_renumbered_ascending(void **state) {
 
 /* ---- Real files ------------------------------------------------------------------------------ */
 
+typedef struct real_file {
+  const char *name;
+  uint64_t vertices, edges, loops;
+} real_file;
+
+static const real_file real_files[] = {
+    {"tinyEWG.txt", 8, 16, 0},
+    {"mediumEWG.txt", 250, 1273, 0},
+    {"rome99.gr", 3353, 4444, 0},
+    {"soc-sign-bitcoinotc.csv", 5881, 35592, 0},
+    {"wiki-Vote.txt", 7115, 103689, 0},
+    {"foodweb-baydry.konect", 128, 2137, 0},
+    {"astro-ph.graph", 16706, 121251, 0},
+    {"PGPgiantcompo.graph", 10680, 24316, 0},
+    {"power.graph", 4941, 6594, 0},
+    {"lesmis.graph", 77, 254, 0},
+    {"4elt.graph", 15606, 45878, 0},
+    {"bcsstk13.mtx", 2003, 42943, 2003},
+    {"bips98_606.mtx", 7135, 34738, 6900},
+    {"LFAT5.mtx", 14, 30, 14},
+    {"jagmesh7.mtx", 1138, 4294, 1138},
+    {"west0067.mtx", 67, 294, 2},
+    {"karate.mtx", 34, 78, 0},
+    {"chesapeake.mtx", 39, 170, 0},
+    {"msf1.mtx", 6, 8, 0},
+    {"msf2.mtx", 8, 12, 0},
+    {"msf3.mtx", 5, 7, 0},
+    {"ldbc-undirected-example.mtx", 9, 12, 0},
+    {"full_symmetric.mtx", 4, 10, 4},
+    {"matrix_int64.mtx", 7, 12, 0},
+    {"matrix_uint64.mtx", 7, 12, 0},
+    {"skew_fp64.mtx", 6, 10, 0},
+    {"mangled/mangled_int32.mtx", 7, 12, 0},
+    {"mangled/mangled_skew.mtx", 6, 10, 0},
+};
+
+static void check_real_file(dzo_context *context, const real_file *file) {
+  dzo_edge_list *list, *streamed;
+  dzo_edge_source source;
+  const char *path = texts_data(file->name);
+  must(context, dzo_edge_list_read(context, path, NULL, &list));
+  uint64_t loops = 0;
+  for (uint64_t e = 0; e < list->count; e++)
+    loops += list->u[e] == list->v[e];
+  assert_int_equal(list->vertices, file->vertices);
+  assert_int_equal(list->count, file->edges);
+  assert_int_equal(loops, file->loops);
+  must(context, dzo_edge_source_open(context, path, NULL, &source));
+  must(context, texts_collect(context, &source, &streamed));
+  assert_true(texts_same(list, streamed));
+  dzo_edge_list_destroy(streamed);
+  dzo_edge_list_destroy(list);
+}
+
 static void real_files_have_their_known_sizes(void **state) {
   (void)state;
-  static const struct {
-    const char *name;
-    uint64_t vertices, edges, loops;
-  } FILES[] = {
-      {"tinyEWG.txt", 8, 16, 0},
-      {"mediumEWG.txt", 250, 1273, 0},
-      {"rome99.gr", 3353, 4444, 0},
-      {"soc-sign-bitcoinotc.csv", 5881, 35592, 0},
-      {"wiki-Vote.txt", 7115, 103689, 0},
-      {"foodweb-baydry.konect", 128, 2137, 0},
-      {"astro-ph.graph", 16706, 121251, 0},
-      {"PGPgiantcompo.graph", 10680, 24316, 0},
-      {"power.graph", 4941, 6594, 0},
-      {"lesmis.graph", 77, 254, 0},
-      {"4elt.graph", 15606, 45878, 0},
-      {"bcsstk13.mtx", 2003, 42943, 2003},
-      {"bips98_606.mtx", 7135, 34738, 6900},
-      {"LFAT5.mtx", 14, 30, 14},
-      {"jagmesh7.mtx", 1138, 4294, 1138},
-      {"west0067.mtx", 67, 294, 2},
-      {"karate.mtx", 34, 78, 0},
-      {"chesapeake.mtx", 39, 170, 0},
-      {"msf1.mtx", 6, 8, 0},
-      {"msf2.mtx", 8, 12, 0},
-      {"msf3.mtx", 5, 7, 0},
-      {"ldbc-undirected-example.mtx", 9, 12, 0},
-      {"full_symmetric.mtx", 4, 10, 4},
-      {"matrix_int64.mtx", 7, 12, 0},
-      {"matrix_uint64.mtx", 7, 12, 0},
-      {"skew_fp64.mtx", 6, 10, 0},
-      {"mangled/mangled_int32.mtx", 7, 12, 0},
-      {"mangled/mangled_skew.mtx", 6, 10, 0},
-  };
   if (texts_data("") == NULL) {
     print_message("skipped: no DZO_TEST_DATA\n");
     skip();
   }
   for (int threads = 1; threads <= 8; threads *= 2) {
     dzo_context *context = texts_context(threads, 0);
-    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
-      dzo_edge_list *list, *streamed;
-      dzo_edge_source source;
-      const char *path = texts_data(FILES[i].name);
-      must(context, dzo_edge_list_read(context, path, NULL, &list));
-      uint64_t loops = 0;
-      for (uint64_t e = 0; e < list->count; e++)
-        loops += list->u[e] == list->v[e];
-      assert_int_equal(list->vertices, FILES[i].vertices);
-      assert_int_equal(list->count, FILES[i].edges);
-      assert_int_equal(loops, FILES[i].loops);
-      must(context, dzo_edge_source_open(context, path, NULL, &source));
-      must(context, texts_collect(context, &source, &streamed));
-      assert_true(texts_same(list, streamed));
-      dzo_edge_list_destroy(streamed);
-      dzo_edge_list_destroy(list);
-    }
+    for (size_t i = 0; i < sizeof real_files / sizeof *real_files; i++)
+      check_real_file(context, &real_files[i]);
     assert_int_equal(dzo_context_memory_used(context), 0);
     dzo_context_destroy(context);
   }
