@@ -42,6 +42,8 @@ typedef struct dzo_allocator {
  * threads may be at work for the call, so no longjmp() and no C++ exception may leave it. */
 typedef int (*dzo_progress_fn)(void *user, const char *phase, uint64_t done, uint64_t total);
 
+/* A struct that begins with its `size` may be shorter than the library's (defaults for the rest) or
+ * longer (zeros behind), so that callers built with older and newer headers are served. */
 typedef struct dzo_context_options {
   size_t size;             /* sizeof(dzo_context_options), set by dzo_context_options_init() */
   dzo_device device;       /* default DZO_DEVICE_AUTO */

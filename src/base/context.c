@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/parallel.h"
 
 #define TEXT_OF(x) #x
@@ -35,18 +36,17 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
   if (out == NULL)
     return DZO_E_ARGUMENT;
   *out = NULL;
-  dzo_context_options defaults;
-  dzo_context_options_init(&defaults);
-  const dzo_context_options *o = options != NULL ? options : &defaults;
-  if (o->size != sizeof *o || o->threads < 0 || o->threads > MAX_THREADS ||
-      (o->allocator.allocate == NULL) != (o->allocator.release == NULL))
+  dzo_context_options o;
+  dzo_context_options_init(&o);
+  if (!dzo_options_read(&o, sizeof o, options) || o.threads < 0 || o.threads > MAX_THREADS ||
+      (o.allocator.allocate == NULL) != (o.allocator.release == NULL))
     return DZO_E_ARGUMENT;
-  if (o->device == DZO_DEVICE_CUDA || o->device == DZO_DEVICE_HYBRID)
+  if (o.device == DZO_DEVICE_CUDA || o.device == DZO_DEVICE_HYBRID)
     return DZO_E_DEVICE;
-  if (o->device != DZO_DEVICE_AUTO && o->device != DZO_DEVICE_CPU)
+  if (o.device != DZO_DEVICE_AUTO && o.device != DZO_DEVICE_CPU)
     return DZO_E_ARGUMENT;
 
-  dzo_allocator allocator = o->allocator;
+  dzo_allocator allocator = o.allocator;
   if (allocator.allocate == NULL)
     allocator = (dzo_allocator){NULL, system_allocate, system_release};
   dzo_context *context = allocator.allocate(allocator.user, sizeof *context);
@@ -54,14 +54,14 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
     return DZO_E_MEMORY;
   *context = (dzo_context){
       .allocator = allocator,
-      .device = o->device,
-      .device_index = o->device_index,
-      .threads = o->threads > 0 ? o->threads : dzo_processor_count(),
-      .memory = o->memory > 0 ? o->memory : dzo_physical_memory(),
-      .gpu_memory = o->gpu_memory,
-      .progress = o->progress,
-      .progress_user = o->progress_user,
-      .keep = o->keep,
+      .device = o.device,
+      .device_index = o.device_index,
+      .threads = o.threads > 0 ? o.threads : dzo_processor_count(),
+      .memory = o.memory > 0 ? o.memory : dzo_physical_memory(),
+      .gpu_memory = o.gpu_memory,
+      .progress = o.progress,
+      .progress_user = o.progress_user,
+      .keep = o.keep,
   };
   *out = context;
   return DZO_OK;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 
 enum { GRAIN = 1 << 14, SLICE_GRAINS = 64, MAX_SCALE = 31, MAX_CLIQUE = 1 << 20 };
 
@@ -234,8 +235,6 @@ static dzo_status check_ssca2(dzo_context *context, const dzo_generate_options *
 
 static dzo_status check(dzo_context *context, dzo_generator generator,
                         const dzo_generate_options *o) {
-  if (o->size != sizeof *o)
-    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_generate_options was not initialised");
   if (o->scale < 1 || o->scale > MAX_SCALE)
     return dzo_fail(context, DZO_E_ARGUMENT, "scale %u is not in 1..%d", o->scale, MAX_SCALE);
   if (o->weight_type != DZO_WEIGHT_F64 && o->weight_type != DZO_WEIGHT_F32 &&
@@ -279,13 +278,13 @@ dzo_status dzo_edge_list_generate(dzo_context *context, dzo_generator generator,
   if (out == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "no place for the edge list");
   *out = NULL;
-  dzo_generate_options defaults;
-  dzo_generate_options_init(&defaults);
-  if (options == NULL)
-    options = &defaults;
-  DZO_TRY(check(context, generator, options));
+  dzo_generate_options o;
+  dzo_generate_options_init(&o);
+  if (!dzo_options_read(&o, sizeof o, options))
+    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_generate_options was not initialised");
+  DZO_TRY(check(context, generator, &o));
   dzo_edge_list *list = NULL;
-  dzo_status status = generate(context, generator, options, &list);
+  dzo_status status = generate(context, generator, &o, &list);
   if (status != DZO_OK) {
     dzo_edge_list_destroy(list);
     return status;

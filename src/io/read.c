@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 #include <string.h>
 
+#include "base/options.h"
 #include "graph/csr.h"
 #include "io/native.h"
 #include "io/reader.h"
@@ -12,11 +13,14 @@ void dzo_read_options_init(dzo_read_options *options) {
 
 dzo_status dzo_read_check(dzo_context *context, const char *path, const dzo_read_options *options,
                           const void *out, dzo_format *format) {
-  *format = options != NULL ? options->format : DZO_FORMAT_AUTO;
+  dzo_read_options o;
+  dzo_read_options_init(&o);
+  *format = o.format;
   if (path == NULL || out == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "a path and a place for the result are needed");
-  if (options != NULL && options->size != sizeof *options)
+  if (!dzo_options_read(&o, sizeof o, options))
     return dzo_fail(context, DZO_E_ARGUMENT, "read options of another size; use _init");
+  *format = o.format;
   if (*format != DZO_FORMAT_AUTO && dzo_reader_of(*format) == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "unknown format %d", (int)*format);
   return DZO_OK;

@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "graph/csr.h"
 #include "msf/cpu.h"
 
@@ -18,7 +19,9 @@ dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph, const dzo_m
   if (out == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_run: nowhere to put the forest");
   *out = NULL;
-  if (graph == NULL || (options != NULL && options->size != sizeof *options))
+  dzo_msf_options o;
+  dzo_msf_options_init(&o);
+  if (graph == NULL || !dzo_options_read(&o, sizeof o, options))
     return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_run: no graph, or options of another size");
   dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
   if (msf == NULL)
@@ -26,7 +29,7 @@ dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph, const dzo_m
   msf->vertices = graph->vertices;
   msf->graph_edges = graph->edges;
   msf->weight_type = graph->map.type;
-  dzo_status status = msf_solve_cpu(context, graph, options != NULL && options->maximum, msf);
+  dzo_status status = msf_solve_cpu(context, graph, o.maximum != 0, msf);
   if (status != DZO_OK) {
     dzo_msf_destroy(msf);
     return status;

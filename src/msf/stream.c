@@ -10,6 +10,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/parallel.h"
 #include "graph/edge_list.h"
 #include "msf/result.h"
@@ -398,11 +399,12 @@ dzo_status dzo_msf_stream(dzo_context *context, const dzo_edge_source *source,
   if (out == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_stream: nowhere to put the forest");
   *out = NULL;
-  if (source == NULL || source->next == NULL ||
-      (options != NULL && options->size != sizeof *options))
+  dzo_msf_options o;
+  dzo_msf_options_init(&o);
+  if (source == NULL || source->next == NULL || !dzo_options_read(&o, sizeof o, options))
     return dzo_fail(context, DZO_E_ARGUMENT,
                     "dzo_msf_stream: no source, or options of another size");
-  stream s = {.context = context, .flip = options != NULL && options->maximum ? UINT64_MAX : 0};
+  stream s = {.context = context, .flip = o.maximum != 0 ? UINT64_MAX : 0};
   dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
   dzo_status status = msf != NULL ? run(&s, source, msf) : DZO_E_MEMORY;
   dzo_free(s.links);

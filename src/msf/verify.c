@@ -366,11 +366,12 @@ dzo_status dzo_msf_verify(dzo_context *context, const dzo_edges *edges, const dz
   if (valid == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "valid must not be NULL");
   *valid = 0;
-  DZO_TRY(msf_check_arguments(context, edges, claim));
+  dzo_msf_claim full;
+  DZO_TRY(msf_check_arguments(context, edges, claim, &full));
   msf_checker c = {.context = context,
                    .edges = edges,
-                   .claim = claim,
-                   .flip = claim->maximum ? UINT64_MAX : 0,
+                   .claim = &full,
+                   .flip = full.maximum ? UINT64_MAX : 0,
                    .span = UINT64_MAX,
                    .culprit = MSF_NOWHERE};
   if (edges->weight_type == DZO_WEIGHT_F32) {

@@ -77,9 +77,9 @@ void msf_print_edge(const msf_checker *c, uint64_t at, char text[MSF_TEXT]);
 /* Say what is wrong with a malformed edge. */
 dzo_status msf_fail_malformed(const msf_checker *c, uint64_t at);
 
-/* The caller's mistakes: DZO_E_ARGUMENT. */
+/* The caller's mistakes: DZO_E_ARGUMENT. Reads what was given into *claim. */
 dzo_status msf_check_arguments(dzo_context *context, const dzo_edges *edges,
-                               const dzo_msf_claim *claim);
+                               const dzo_msf_claim *given, dzo_msf_claim *claim);
 /* Fill c->forest with the claimed edges, in the order of the claim. */
 dzo_status msf_collect_claim(msf_checker *c);
 /* The claimed edge closes a cycle in the claim: find out where it was named and tell. */

@@ -4,15 +4,17 @@
 #include <inttypes.h>
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "msf/verify.h"
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
 dzo_status msf_check_arguments(dzo_context *context, const dzo_edges *edges,
-                               const dzo_msf_claim *claim) {
-  if (edges == NULL || claim == NULL)
+                               const dzo_msf_claim *given, dzo_msf_claim *claim) {
+  if (edges == NULL || given == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "edges and claim must not be NULL");
-  if (claim->size != sizeof *claim)
+  dzo_msf_claim_init(claim);
+  if (!dzo_options_read(claim, sizeof *claim, given))
     return dzo_fail(context, DZO_E_ARGUMENT, "the claim was not set up by dzo_msf_claim_init()");
   if (edges->vertices > UINT32_MAX)
     return dzo_fail(context, DZO_E_ARGUMENT, "%" PRIu64 " vertices are more than 2^32 - 1",
