@@ -90,6 +90,9 @@ static void sizes_that_cannot_be_are_refused(void **state) {
     assert_false(dzo_options_read(&s, sizeof s, &given));
     expect_sample(&s, 1, 2, 3);
   }
+  sample s = defaults, *far_longer = OF_SIZE(1 << 20, wishes);
+  assert_false(dzo_options_read(&s, sizeof s, far_longer));
+  free(far_longer);
 }
 
 /* ---- The public functions -------------------------------------------------------------------- */
