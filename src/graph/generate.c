@@ -124,8 +124,8 @@ static void uniform_range(void *argument, uint64_t begin, uint64_t end, int thre
   }
 }
 
-dzo_status dzo_generate_uniform(dzo_context *context, const dzo_generate_options *options,
-                                dzo_edge_list **out) {
+static dzo_status generate_uniform(dzo_context *context, const dzo_generate_options *options,
+                                   dzo_edge_list **out) {
   uint64_t count = dzo_generate_edge_count(options);
   DZO_TRY(dzo_edge_list_create(context, UINT64_C(1) << options->scale, count, options->weight_type,
                                out));
@@ -192,8 +192,8 @@ static dzo_status grid_fill(dzo_context *context, const dzo_generate_options *op
   return dzo_generate_items(context, vertices, GRAIN, grid_range, job);
 }
 
-dzo_status dzo_generate_grid(dzo_context *context, const dzo_generate_options *options,
-                             dzo_edge_list **out) {
+static dzo_status generate_grid(dzo_context *context, const dzo_generate_options *options,
+                                dzo_edge_list **out) {
   grid_job job = {
       .seed = options->seed,
       .rows = UINT64_C(1) << options->scale / 2,
@@ -265,9 +265,9 @@ static dzo_status generate(dzo_context *context, dzo_generator generator,
   case DZO_GENERATE_SSCA2:
     return dzo_generate_ssca2(context, options, out);
   case DZO_GENERATE_UNIFORM:
-    return dzo_generate_uniform(context, options, out);
+    return generate_uniform(context, options, out);
   case DZO_GENERATE_GRID:
-    return dzo_generate_grid(context, options, out);
+    return generate_grid(context, options, out);
   }
   return DZO_E_INTERNAL;
 }

@@ -13,10 +13,6 @@ dzo_status dzo_generate_rmat(dzo_context *context, const dzo_generate_options *o
                              dzo_edge_list **out);
 dzo_status dzo_generate_ssca2(dzo_context *context, const dzo_generate_options *options,
                               dzo_edge_list **out);
-dzo_status dzo_generate_uniform(dzo_context *context, const dzo_generate_options *options,
-                                dzo_edge_list **out);
-dzo_status dzo_generate_grid(dzo_context *context, const dzo_generate_options *options,
-                             dzo_edge_list **out);
 
 /* 2^scale * degree / 2 to the nearest integer. */
 uint64_t dzo_generate_edge_count(const dzo_generate_options *options);

@@ -125,15 +125,3 @@ dzo_entry_cursor dzo_entries_seek(const dzo_entries *rows, uint64_t entry) {
   cursor.loop_arcs = dzo_entries_loop_arcs(rows, cursor.loop);
   return cursor;
 }
-
-dzo_weight dzo_entries_weight_at(const dzo_entries *rows, uint64_t entry) {
-  dzo_entry_cursor cursor = dzo_entries_seek(rows, entry);
-  return dzo_entries_next_weight(rows, &cursor);
-}
-
-uint64_t dzo_entries_number_at(const dzo_entries *rows, uint64_t entry) {
-  dzo_entry_cursor cursor = dzo_entries_seek(rows, entry);
-  uint64_t index;
-  return dzo_entries_step(rows, &cursor, &index) ? rows->graph->loop_numbers[index]
-                                                 : dzo_arc_number(rows->graph, index);
-}

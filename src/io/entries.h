@@ -64,9 +64,6 @@ DZO_ITEM dzo_weight dzo_entries_next_weight(const dzo_entries *rows, dzo_entry_c
                         loop ? rows->graph->loop_keys[index] : dzo_arc_key(rows->graph, index));
 }
 
-/* Weight and edge number of one entry. */
-dzo_weight dzo_entries_weight_at(const dzo_entries *rows, uint64_t entry);
-uint64_t dzo_entries_number_at(const dzo_entries *rows, uint64_t entry);
 /* The row of an entry. */
 uint64_t dzo_row_of(const uint64_t *offsets, uint64_t vertices, uint64_t entry);
 

@@ -18,16 +18,10 @@ typedef struct dzo_forest_reading {
   uint64_t capacity;
 } dzo_forest_reading;
 
-/* DZO_E_FORMAT "FILE: byte N: what". */
-dzo_status dzo_forest_fail(const dzo_forest_reading *r, uint64_t byte, const char *what);
 /* Place of the edge with this number, or UINT64_MAX. */
 uint64_t dzo_edge_place(const dzo_edges *edges, uint64_t number);
 
 dzo_status dzo_forest_read_text(dzo_forest_reading *r);
-bool dzo_forest_is_npy(const dzo_forest_reading *r);
-dzo_status dzo_forest_read_npy(dzo_forest_reading *r);
-bool dzo_forest_is_mst(const dzo_forest_reading *r);
-dzo_status dzo_forest_read_mst(dzo_forest_reading *r);
 /* Numbers that no edge has, but that are entries of the contest graph in `path`, become those of
  * the edges which the entries stand for. Other numbers, and other files, are left alone. */
 dzo_status dzo_forest_resolve_arcs(dzo_forest_reading *r, const char *path);

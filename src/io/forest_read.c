@@ -16,7 +16,8 @@ void dzo_forest_file_release(dzo_forest_file *file) {
   *file = (dzo_forest_file){0};
 }
 
-dzo_status dzo_forest_fail(const dzo_forest_reading *r, uint64_t byte, const char *what) {
+/* DZO_E_FORMAT "FILE: byte N: what". */
+static dzo_status fail_at(const dzo_forest_reading *r, uint64_t byte, const char *what) {
   return dzo_fail(r->context, DZO_E_FORMAT, "%s: byte %llu: %s", r->name, (unsigned long long)byte,
                   what);
 }
@@ -47,7 +48,7 @@ static dzo_status make_numbers(dzo_forest_reading *r, uint64_t count) {
 
 static const char npy_magic[] = "\x93NUMPY";
 
-bool dzo_forest_is_npy(const dzo_forest_reading *r) {
+static bool is_npy(const dzo_forest_reading *r) {
   return r->size >= 10 && memcmp(r->data, npy_magic, 6) == 0;
 }
 
@@ -73,30 +74,29 @@ static bool find_count(const char *header, uint64_t *count) {
   return end != at + 1 && end[0] == ',' && end[1] == ')';
 }
 
-dzo_status dzo_forest_read_npy(dzo_forest_reading *r) {
+static dzo_status read_npy(dzo_forest_reading *r) {
   enum { MOST = 4096 };
   char header[MOST + 1], kind[2];
   uint64_t start = r->data[6] == 1 ? 10 : 12, length, count;
   if (r->size < start)
-    return dzo_forest_fail(r, r->size, "the file ends within its header");
+    return fail_at(r, r->size, "the file ends within its header");
   length =
       r->data[6] == 1 ? (uint64_t)r->data[8] | (uint64_t)r->data[9] << 8 : dzo_get32(r->data + 8);
   if (length > MOST || length > r->size - start)
-    return dzo_forest_fail(r, 8, "the length of the header is wrong");
+    return fail_at(r, 8, "the length of the header is wrong");
   memcpy(header, r->data + start, length);
   header[length] = '\0';
   if (!find_type(header, kind) || !find_count(header, &count))
-    return dzo_forest_fail(r, start,
-                           "not a one-dimensional array of little-endian 4- or 8-byte integers");
+    return fail_at(r, start, "not a one-dimensional array of little-endian 4- or 8-byte integers");
   uint64_t width = kind[1] == '8' ? 8 : 4, bytes = r->size - start - length;
   if (bytes % width != 0 || bytes / width != count)
-    return dzo_forest_fail(r, start, "the size of the file is not what the array's shape takes");
+    return fail_at(r, start, "the size of the file is not what the array's shape takes");
   DZO_TRY(make_numbers(r, count));
   const unsigned char *from = r->data + start + length;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t number = width == 8 ? dzo_get64(from + 8 * i) : dzo_get32(from + 4 * i);
     if (kind[0] == 'i' && number >> (8 * width - 1) != 0)
-      return dzo_forest_fail(r, start + length + i * width, "an edge number is negative");
+      return fail_at(r, start + length + i * width, "an edge number is negative");
     r->file->numbers[i] = number;
   }
   return DZO_OK;
@@ -106,7 +106,7 @@ dzo_status dzo_forest_read_npy(dzo_forest_reading *r) {
 
 enum { MST_HEADER = 12 };
 
-bool dzo_forest_is_mst(const dzo_forest_reading *r) {
+static bool is_mst(const dzo_forest_reading *r) {
   if (r->size < MST_HEADER)
     return false;
   uint64_t trees = dzo_get32(r->data), edges = dzo_get64(r->data + 4);
@@ -114,30 +114,30 @@ bool dzo_forest_is_mst(const dzo_forest_reading *r) {
   return trees <= rest / 16 && edges == (rest - 16 * trees) / 8 && rest % 8 == 0;
 }
 
-dzo_status dzo_forest_read_mst(dzo_forest_reading *r) {
+static dzo_status read_mst(dzo_forest_reading *r) {
   uint64_t trees = dzo_get32(r->data), count = dzo_get64(r->data + 4), taken = 0;
   const unsigned char *bounds = r->data + MST_HEADER, *numbers = bounds + 16 * trees;
   DZO_TRY(make_numbers(r, count));
   for (uint64_t t = 0; t < trees; t++) {
     uint64_t begin = dzo_get64(bounds + 16 * t), end = dzo_get64(bounds + 16 * t + 8);
     if (begin > end || end > count || end - begin > count - taken)
-      return dzo_forest_fail(r, MST_HEADER + 16 * t, "the edges of a tree are out of range");
+      return fail_at(r, MST_HEADER + 16 * t, "the edges of a tree are out of range");
     for (uint64_t i = begin; i < end; i++)
       r->file->numbers[taken++] = dzo_get64(numbers + 8 * i);
   }
   if (taken != count)
-    return dzo_forest_fail(r, 4, "the trees do not have as many edges as there are");
+    return fail_at(r, 4, "the trees do not have as many edges as there are");
   return DZO_OK;
 }
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
 static dzo_status read_content(dzo_forest_reading *r, const char *graph_path) {
-  if (dzo_forest_is_npy(r))
-    return dzo_forest_read_npy(r);
-  if (!dzo_forest_is_mst(r))
+  if (is_npy(r))
+    return read_npy(r);
+  if (!is_mst(r))
     return dzo_forest_read_text(r);
-  DZO_TRY(dzo_forest_read_mst(r));
+  DZO_TRY(read_mst(r));
   return graph_path != NULL ? dzo_forest_resolve_arcs(r, graph_path) : DZO_OK;
 }
 

@@ -11,8 +11,8 @@ void dzo_read_options_init(dzo_read_options *options) {
   *options = (dzo_read_options){.size = sizeof *options, .format = DZO_FORMAT_AUTO};
 }
 
-dzo_status dzo_read_check(dzo_context *context, const char *path, const dzo_read_options *options,
-                          const void *out, dzo_format *format) {
+static dzo_status check(dzo_context *context, const char *path, const dzo_read_options *options,
+                        const void *out, dzo_format *format) {
   dzo_read_options o;
   dzo_read_options_init(&o);
   *format = o.format;
@@ -24,6 +24,16 @@ dzo_status dzo_read_check(dzo_context *context, const char *path, const dzo_read
   if (*format != DZO_FORMAT_AUTO && dzo_reader_of(*format) == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "unknown format %d", (int)*format);
   return DZO_OK;
+}
+
+dzo_status dzo_read_open(dzo_context *context, const char *path, const dzo_read_options *options,
+                         const void *out, dzo_input_mode mode, dzo_format *format,
+                         dzo_input **input) {
+  if (context == NULL)
+    return DZO_E_ARGUMENT;
+  dzo_begin(context);
+  DZO_TRY(check(context, path, options, out, format));
+  return dzo_input_open(context, path, mode, input);
 }
 
 dzo_status dzo_reader_choose(dzo_context *context, const dzo_input *input, dzo_format format,
@@ -44,13 +54,9 @@ dzo_status dzo_edge_list_read(dzo_context *context, const char *path,
                               const dzo_read_options *options, dzo_edge_list **out) {
   dzo_format format;
   dzo_input *input;
-  if (context == NULL)
-    return DZO_E_ARGUMENT;
-  dzo_begin(context);
   if (out != NULL)
     *out = NULL;
-  DZO_TRY(dzo_read_check(context, path, options, out, &format));
-  DZO_TRY(dzo_input_open(context, path, DZO_INPUT_WHOLE, &input));
+  DZO_TRY(dzo_read_open(context, path, options, out, DZO_INPUT_WHOLE, &format, &input));
   dzo_status status = dzo_edge_list_read_input(context, input, format, out);
   dzo_input_close(input);
   return status;
@@ -78,13 +84,9 @@ dzo_status dzo_graph_read(dzo_context *context, const char *path, const dzo_read
                           dzo_graph **out) {
   dzo_format format;
   dzo_input *input;
-  if (context == NULL)
-    return DZO_E_ARGUMENT;
-  dzo_begin(context);
   if (out != NULL)
     *out = NULL;
-  DZO_TRY(dzo_read_check(context, path, options, out, &format));
-  DZO_TRY(dzo_input_open(context, path, DZO_INPUT_WHOLE, &input));
+  DZO_TRY(dzo_read_open(context, path, options, out, DZO_INPUT_WHOLE, &format, &input));
   dzo_status status = build(context, input, format, out);
   dzo_input_close(input);
   return status;

@@ -54,9 +54,11 @@ dzo_status dzo_reader_detect(dzo_context *context, const dzo_input *input, const
 /* The reader of `format`, or for AUTO the one that fits. */
 dzo_status dzo_reader_choose(dzo_context *context, const dzo_input *input, dzo_format format,
                              const dzo_reader **out);
-/* Check the arguments of the public functions that read. */
-dzo_status dzo_read_check(dzo_context *context, const char *path, const dzo_read_options *options,
-                          const void *out, dzo_format *format);
+/* How each public function that reads begins: check the arguments, which `out` is one of, and open.
+ */
+dzo_status dzo_read_open(dzo_context *context, const char *path, const dzo_read_options *options,
+                         const void *out, dzo_input_mode mode, dzo_format *format,
+                         dzo_input **input);
 /* dzo_edge_list_read of an open whole input; format AUTO: found by content. */
 dzo_status dzo_edge_list_read_input(dzo_context *context, dzo_input *input, dzo_format format,
                                     dzo_edge_list **out);

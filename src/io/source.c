@@ -55,13 +55,9 @@ dzo_status dzo_edge_source_open(dzo_context *context, const char *path,
                                 const dzo_read_options *options, dzo_edge_source *out) {
   dzo_format format;
   dzo_input *input;
-  if (context == NULL)
-    return DZO_E_ARGUMENT;
-  dzo_begin(context);
   if (out != NULL)
     *out = (dzo_edge_source){NULL, NULL, NULL};
-  DZO_TRY(dzo_read_check(context, path, options, out, &format));
-  DZO_TRY(dzo_input_open(context, path, DZO_INPUT_STREAM, &input));
+  DZO_TRY(dzo_read_open(context, path, options, out, DZO_INPUT_STREAM, &format, &input));
   dzo_status status = dzo_edge_source_open_input(context, input, format, out);
   if (status != DZO_OK)
     dzo_input_close(input);
