@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* For .cu files only: launching kernels, and the few device functions that CUDA spells with inline
+ * assembly or cooperative groups. tests/simt gives the same names for the CPU, so that the same .cu
+ * files are tested where there is no GPU. Rules that this needs: every lane of a warp reaches a
+ * collective (full mask); no dynamic shared memory; what threads share without a barrier goes
+ * through atomics or dzo_load_shared()/dzo_store_shared(). */
+#ifndef DZO_DEVICE_CUDA_H
+#define DZO_DEVICE_CUDA_H
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include "device/device.h"
+
+/* The stream of a queue, and what a launch came to: DZO_OK or, the unit being lost now,
+ * DZO_E_DEVICE. Both are in device/cuda.cu. */
+cudaStream_t dzo_cuda_stream(dzo_unit *unit, int queue);
+extern "C" dzo_status dzo_cuda_launched(dzo_unit *unit, cudaError_t error);
+/* May this launch go ahead? (Not lost, no failure injected.) */
+extern "C" dzo_status dzo_cuda_may_launch(dzo_unit *unit);
+
+/* DZO_LAUNCH(unit, queue, kernel, blocks, threads, arguments...) is a dzo_status. */
+#define DZO_LAUNCH(unit, queue, kernel, blocks, threads, ...)                                      \
+  (dzo_cuda_may_launch(unit) != DZO_OK                                                             \
+       ? DZO_E_DEVICE                                                                              \
+       : (kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, dzo_cuda_stream(unit, queue)>>>(    \
+              __VA_ARGS__),                                                                        \
+          dzo_cuda_launched(unit, cudaGetLastError())))
+
+/* All blocks run at once and may call dzo_grid_sync(); `blocks` at most DZO_RESIDENT_BLOCKS. */
+#define DZO_LAUNCH_TOGETHER(unit, queue, kernel, blocks, threads, ...)                             \
+  dzo_launch_together(unit, queue, kernel, (unsigned)(blocks), (unsigned)(threads), __VA_ARGS__)
+
+template <typename... Parameters, typename... Arguments>
+static inline dzo_status dzo_launch_together(dzo_unit *unit, int queue,
+                                             void (*kernel)(Parameters...), unsigned blocks,
+                                             unsigned threads, Arguments... arguments) {
+  if (dzo_cuda_may_launch(unit) != DZO_OK)
+    return DZO_E_DEVICE;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.stream = dzo_cuda_stream(unit, queue);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return dzo_cuda_launched(
+      unit, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
+}
+
+/* Blocks of this many threads that the GPU holds at once. */
+template <typename Kernel>
+static inline unsigned dzo_resident_blocks(dzo_unit *unit, Kernel kernel, unsigned threads) {
+  int each = 0;
+  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)threads, 0) != cudaSuccess)
+    each = 1;
+  return (unsigned)(each > 0 ? each : 1) * (unsigned)unit->processors;
+}
+#define DZO_RESIDENT_BLOCKS(unit, kernel, threads) dzo_resident_blocks(unit, kernel, threads)
+
+#define DZO_WARP_ALL 0xffffffffu
+
+__device__ __forceinline__ void dzo_grid_sync() { cooperative_groups::this_grid().sync(); }
+__device__ __forceinline__ unsigned dzo_lane() { return threadIdx.x & 31u; }
+/* Bits of the lanes below this one. */
+__device__ __forceinline__ unsigned dzo_lanes_below() {
+  unsigned mask;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+  return mask;
+}
+/* Relaxed accesses to what other threads may touch now; past the first-level cache. */
+template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }
+template <typename T> __device__ __forceinline__ void dzo_store_shared(T *p, T x) { __stcg(p, x); }
+
+#endif
