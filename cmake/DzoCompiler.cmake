@@ -2,17 +2,32 @@
 # Copyright The dzo authors
 # Warnings, sanitizers, and the libraries each of our targets links.
 add_library(dzo_compiler INTERFACE)
-target_compile_options(dzo_compiler INTERFACE -Wall -Wextra -Wpedantic -Wconversion
-                                              $<$<BOOL:${DZO_WERROR}>:-Werror>)
-# A rounding must be the same on every machine: no contraction of a*b+c.
-target_compile_options(dzo_compiler INTERFACE -ffp-contract=off)
+set(c $<COMPILE_LANGUAGE:C>)
+set(cxx $<COMPILE_LANGUAGE:CXX>)
+set(cuda $<COMPILE_LANGUAGE:CUDA>)
+target_compile_options(dzo_compiler INTERFACE
+  $<${c}:-Wall> $<${c}:-Wextra> $<${c}:-Wpedantic> $<${c}:-Wconversion>
+  $<${cxx}:-Wall> $<${cxx}:-Wextra> $<${cuda}:-Xcompiler=-Wall,-Wextra>)
+if(DZO_WERROR)
+  target_compile_options(dzo_compiler INTERFACE $<${c}:-Werror> $<${cxx}:-Werror>
+                                                $<${cuda}:-Werror=all-warnings>)
+endif()
+# A rounding must be the same on every machine: no contraction of a*b+c. (On the GPU only the
+# generators round; see dzo_cuda_exact().)
+target_compile_options(dzo_compiler INTERFACE $<${c}:-ffp-contract=off> $<${cxx}:-ffp-contract=off>
+                                              $<${cuda}:-Xcompiler=-ffp-contract=off>)
 if(DZO_SANITIZE)
-  target_compile_options(dzo_compiler INTERFACE -fsanitize=${DZO_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all -g)
+  foreach(option -fsanitize=${DZO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+    # A comma in -fsanitize=a,b would end nvcc's -Xcompiler= early.
+    string(REPLACE "," "\\," quoted "${option}")
+    target_compile_options(dzo_compiler INTERFACE $<$<NOT:${cuda}>:${option}>
+                                                  $<${cuda}:-Xcompiler=${quoted}>)
+  endforeach()
   target_link_options(dzo_compiler INTERFACE -fsanitize=${DZO_SANITIZE})
 endif()
 if(DZO_COVERAGE)
-  target_compile_options(dzo_compiler INTERFACE --coverage)
+  target_compile_options(dzo_compiler INTERFACE $<$<NOT:${cuda}>:--coverage>
+                                                $<${cuda}:-Xcompiler=--coverage>)
   target_link_options(dzo_compiler INTERFACE --coverage)
 endif()
 

@@ -32,18 +32,14 @@ static void system_release(void *user, void *pointer) {
   free(pointer);
 }
 
-dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **out) {
-  if (out == NULL)
-    return DZO_E_ARGUMENT;
-  *out = NULL;
+dzo_status dzo_context_make(const dzo_context_options *options, dzo_context **out) {
   dzo_context_options o;
   dzo_context_options_init(&o);
   if (!dzo_options_read(&o, sizeof o, options) || o.threads < 0 || o.threads > MAX_THREADS ||
       (o.allocator.allocate == NULL) != (o.allocator.release == NULL))
     return DZO_E_ARGUMENT;
-  if (o.device == DZO_DEVICE_CUDA || o.device == DZO_DEVICE_HYBRID)
-    return DZO_E_DEVICE;
-  if (o.device != DZO_DEVICE_AUTO && o.device != DZO_DEVICE_CPU)
+  if (o.device != DZO_DEVICE_AUTO && o.device != DZO_DEVICE_CPU && o.device != DZO_DEVICE_CUDA &&
+      o.device != DZO_DEVICE_HYBRID)
     return DZO_E_ARGUMENT;
 
   dzo_allocator allocator = o.allocator;
@@ -67,15 +63,15 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
   return DZO_OK;
 }
 
-void dzo_context_destroy(dzo_context *context) {
-  if (context == NULL)
-    return;
+void dzo_context_free(dzo_context *context) {
   dzo_memory_release_kept(context);
   dzo_allocator allocator = context->allocator;
   allocator.release(allocator.user, context);
 }
 
 const char *dzo_context_message(const dzo_context *context) { return context->message; }
+
+const char *dzo_context_notice(const dzo_context *context) { return context->notice; }
 
 int dzo_context_threads(const dzo_context *context) { return context->threads; }
 
@@ -106,7 +102,19 @@ dzo_status dzo_fail(dzo_context *context, dzo_status status, const char *format,
   return status;
 }
 
-void dzo_begin(dzo_context *context) { context->message[0] = '\0'; }
+void dzo_notice(dzo_context *context, const char *format, ...) {
+  if (context->notice[0] != '\0')
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(context->notice, sizeof context->notice, format, arguments);
+  va_end(arguments);
+}
+
+void dzo_begin(dzo_context *context) {
+  context->message[0] = '\0';
+  context->notice[0] = '\0';
+}
 
 bool dzo_is_cancelled(const dzo_context *context) {
   return __atomic_load_n(&context->cancelled, __ATOMIC_RELAXED) != 0;

@@ -8,6 +8,10 @@
 
 #include "dzo/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct dzo_context {
   dzo_allocator allocator;
   dzo_device device;
@@ -26,7 +30,14 @@ struct dzo_context {
   uint64_t memory_peak; /* accessed atomically */
   int message_busy;     /* a lock: allocations may fail on several threads at once */
   char message[512];
+  char notice[512];
+  struct dzo_unit *gpu; /* device/context.c: opened at its first use */
+  bool gpu_tried;       /* it was, or could not be */
 };
+
+/* A context without devices; dzo_context_create() is in device/context.c, which knows them. */
+dzo_status dzo_context_make(const dzo_context_options *options, dzo_context **out);
+void dzo_context_free(dzo_context *context);
 
 /* Record what went wrong and hand `status` back: return dzo_fail(context, DZO_E_FORMAT, "%s:%llu:
  * ...", ...). Safe in a team; the last message stays. */
@@ -36,7 +47,15 @@ __attribute__((format(printf, 3, 4)))
 dzo_status
 dzo_fail(dzo_context *context, dzo_status status, const char *format, ...);
 
-/* Clear the message; every public function that takes a context begins with it. */
+/* Record what the running call had to do differently than asked. Calling thread only; the first
+ * notice stays, since what follows comes of it. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void
+dzo_notice(dzo_context *context, const char *format, ...);
+
+/* Clear message and notice; every public function that takes a context begins with it. */
 void dzo_begin(dzo_context *context);
 
 /* Report progress and poll for cancellation: DZO_OK or DZO_E_CANCELLED. Calling thread only. */
@@ -52,4 +71,7 @@ bool dzo_is_cancelled(const dzo_context *context);
       return dzo_try_status;                                                                       \
   } while (0)
 
+#ifdef __cplusplus
+}
+#endif
 #endif

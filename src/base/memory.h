@@ -11,6 +11,10 @@
 
 #include "dzo/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* count * size bytes; NULL when that overflows or there is no memory, and the context then says how
  * much was asked for. A request of 0 bytes gives a block that may not be touched, never NULL. */
 void *dzo_alloc(dzo_context *context, uint64_t count, size_t size);
@@ -26,4 +30,7 @@ uint64_t dzo_physical_memory(void);
 /* Give the blocks kept back to the allocator. */
 void dzo_memory_release_kept(dzo_context *context);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,7 +14,8 @@ extern "C" {
 /* An opened processor. It belongs to one context and, like it, serves one call at a time. */
 typedef struct dzo_unit dzo_unit;
 
-/* Work of one queue runs in order; different queues overlap. Queue 0 is the one engines solve on. */
+/* Work of one queue runs in order; different queues overlap. Queue 0 is the one engines solve on.
+ */
 enum { DZO_QUEUES = 4, DZO_MARKS = 32 };
 
 typedef struct dzo_backend {
@@ -46,6 +47,12 @@ typedef struct dzo_backend {
   dzo_status (*elapsed)(dzo_unit *unit, int from, int to, double *milliseconds);
   /* Is this plain device memory of the unit (and not host memory)? */
   bool (*owns)(dzo_unit *unit, const void *pointer);
+  /* Block until all work on the device is done, that of the program around the library included.
+   * NULL: nothing to wait for. */
+  dzo_status (*wait_all)(dzo_unit *unit);
+  /* Of the runtime that was built in and the driver that was found, as 1000 * major + 10 * minor; 0
+   * for none. NULL: neither. */
+  void (*versions)(int *runtime, int *driver);
 } dzo_backend;
 
 /* What every unit begins with; backends keep more behind it. */
@@ -62,7 +69,15 @@ struct dzo_unit {
   char reason[256];    /* why it is lost */
   uint64_t operations; /* calls so far, for tests that make the k-th fail */
   uint64_t fail_at;    /* 0: none; else the operation that is made to fail, and all after it */
+  struct dzo_unit_block *blocks; /* what was allocated and not yet released */
+  void *workspace;
+  uint64_t workspace_bytes;
 };
+
+/* Open and close; close also releases what is still allocated. */
+dzo_status dzo_unit_open(const dzo_backend *backend, dzo_context *context, int index,
+                         dzo_unit **out);
+void dzo_unit_close(dzo_unit *unit); /* NULL is fine */
 
 /* Calls through the table that check `lost`, count, keep to the limit and note what went wrong.
  * A failure of the device itself sets `lost` and is DZO_E_DEVICE; running out is DZO_E_MEMORY. */
@@ -78,6 +93,18 @@ dzo_status dzo_unit_mark(dzo_unit *unit, int queue, int mark);
 dzo_status dzo_unit_queue_after(dzo_unit *unit, int queue, int mark);
 dzo_status dzo_unit_wait_mark(dzo_unit *unit, int mark);
 dzo_status dzo_unit_elapsed(dzo_unit *unit, int from, int to, double *milliseconds);
+bool dzo_unit_owns(dzo_unit *unit, const void *pointer);
+dzo_status dzo_unit_wait_all(dzo_unit *unit);
+
+/* For backends and launches. Begin an operation: DZO_E_DEVICE if the unit is lost, or becomes so
+ * because this operation is the one that a test wants to fail. */
+dzo_status dzo_unit_begin(dzo_unit *unit);
+/* The device failed: the unit is lost from now on. Is DZO_E_DEVICE. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((format(printf, 2, 3)))
+#endif
+dzo_status
+dzo_unit_lose(dzo_unit *unit, const char *format, ...);
 
 /* Workspace: one block of device memory that grows and stays with the unit, so that repeated solves
  * allocate nothing. Only one user at a time. */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "device/primitives.h"
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "device/cuda.h"
+
+/* CUB wants to know an array's type, and sizes depend on it: the widest is asked for. */
+uint64_t dzo_gpu_sort_bytes(uint64_t count) {
+  size_t bytes = 0;
+  (void)cub::DeviceRadixSort::SortPairs(
+      NULL, bytes, static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL),
+      static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL), count, 0, 64);
+  (void)cudaGetLastError();
+  return bytes + 256;
+}
+
+template <typename Value>
+static dzo_status sort_pairs(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                             const uint64_t *keys_in, uint64_t *keys_out, const Value *values_in,
+                             Value *values_out, uint64_t count, int begin, int end) {
+  if (count == 0)
+    return DZO_OK;
+  if (dzo_cuda_may_launch(unit) != DZO_OK)
+    return DZO_E_DEVICE;
+  size_t size = bytes;
+  return dzo_cuda_launched(
+      unit, cub::DeviceRadixSort::SortPairs(scratch, size, keys_in, keys_out, values_in, values_out,
+                                            count, begin, end, dzo_cuda_stream(unit, queue)));
+}
+
+dzo_status dzo_gpu_sort_u64_u32(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                                const uint64_t *keys_in, uint64_t *keys_out,
+                                const uint32_t *values_in, uint32_t *values_out, uint64_t count,
+                                int begin, int end) {
+  return sort_pairs(unit, queue, scratch, bytes, keys_in, keys_out, values_in, values_out, count,
+                    begin, end);
+}
+
+dzo_status dzo_gpu_sort_u64_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                                const uint64_t *keys_in, uint64_t *keys_out,
+                                const uint64_t *values_in, uint64_t *values_out, uint64_t count,
+                                int begin, int end) {
+  return sort_pairs(unit, queue, scratch, bytes, keys_in, keys_out, values_in, values_out, count,
+                    begin, end);
+}
+
+uint64_t dzo_gpu_sum_bytes(uint64_t count) {
+  size_t bytes = 0;
+  (void)cub::DeviceScan::ExclusiveSum(NULL, bytes, static_cast<const uint64_t *>(NULL),
+                                      static_cast<uint64_t *>(NULL), count);
+  (void)cudaGetLastError();
+  return bytes + 256;
+}
+
+template <typename Number>
+static dzo_status exclusive_sum(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                                const Number *in, Number *out, uint64_t count) {
+  if (count == 0)
+    return DZO_OK;
+  if (dzo_cuda_may_launch(unit) != DZO_OK)
+    return DZO_E_DEVICE;
+  size_t size = bytes;
+  return dzo_cuda_launched(unit, cub::DeviceScan::ExclusiveSum(scratch, size, in, out, count,
+                                                               dzo_cuda_stream(unit, queue)));
+}
+
+dzo_status dzo_gpu_exclusive_sum_u32(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                                     const uint32_t *in, uint32_t *out, uint64_t count) {
+  return exclusive_sum(unit, queue, scratch, bytes, in, out, count);
+}
+
+dzo_status dzo_gpu_exclusive_sum_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                                     const uint64_t *in, uint64_t *out, uint64_t count) {
+  return exclusive_sum(unit, queue, scratch, bytes, in, out, count);
+}
