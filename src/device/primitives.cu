@@ -2,6 +2,12 @@
 /* Copyright The dzo authors */
 #include "device/primitives.h"
 
+/* CUB includes <iostream>, whose streams would have to be constructed by the C++ library: say that
+ * libstdc++'s was included. CUB only wants the declarations. */
+#include <ostream>
+#define _GLIBCXX_IOSTREAM 1
+#define CCCL_DISABLE_NVTX 1 /* no hooks for profilers, which an environment variable loads */
+
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
