@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { DZO_EXACT_CHUNKS = 67 };
 
 typedef struct dzo_exact_sum {
@@ -22,4 +26,7 @@ void dzo_exact_sum_merge(dzo_exact_sum *sum, const dzo_exact_sum *other);
 /* Rounded to nearest, ties to even; inf, -inf or NaN as IEEE 754 addition would give. */
 double dzo_exact_sum_round(const dzo_exact_sum *sum);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,9 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Read `given` over the defaults in `full`, a struct of full_size bytes; NULL leaves the defaults.
  * false, with `full` as it was, if `given` has no size or asks for what is not known here: a longer
  * one may only hold zeros behind full_size. */
 bool dzo_options_read(void *full, size_t full_size, const void *given);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

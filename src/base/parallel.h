@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Runs once on each thread, thread = 0 .. threads - 1; 0 is the calling thread. */
 typedef void (*dzo_team_fn)(void *argument, int thread, int threads);
 
@@ -24,4 +28,7 @@ void dzo_parallel_for(int threads, uint64_t count, uint64_t grain, dzo_range_fn 
 /* Processors this process may run on. */
 int dzo_processor_count(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

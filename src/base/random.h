@@ -15,6 +15,10 @@
 
 #include "base/item.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define DZO_LCG48_MASK ((UINT64_C(1) << 48) - 1)
 
 /* The state x becomes (multiplier * x + increment) modulo 2^48. */
@@ -53,4 +57,7 @@ DZO_ITEM uint64_t dzo_random_word(uint64_t seed, uint64_t k) {
   return z ^ z >> 31;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,6 +8,10 @@
 
 #include "graph/csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
   DZO_BLOCK_ARCS = 64,    /* arcs that share a base */
   DZO_BLOCK_PLANE = 16,   /* arcs j, j + 16, j + 32, j + 48 share byte j of `high` */
@@ -41,4 +45,7 @@ DZO_ITEM uint32_t dzo_arc_neighbour(const dzo_graph *g, uint64_t arc) {
   return g->neighbours != NULL ? g->neighbours[arc] : dzo_compressed_at(g->compressed, arc);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,6 +6,10 @@
 #include "base/item.h"
 #include "dzo/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Arrays as in dzo_edges, owned (dzo_alloc); NULL where the view has NULL. */
 struct dzo_edge_list {
   dzo_context *context;
@@ -39,4 +43,7 @@ dzo_status dzo_edges_fail(dzo_context *context, const dzo_edges *edges, uint64_t
  */
 dzo_status dzo_edges_check(dzo_context *context, const dzo_edges *edges);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,6 +7,10 @@
 
 #include "graph/csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Progress of the phase "build". */
 enum { DZO_BUILD_COUNTED = 100, DZO_BUILD_DEALT = 550, DZO_BUILD_DONE = 1000 };
 
@@ -24,4 +28,7 @@ dzo_status dzo_partition_run(dzo_context *context, const dzo_edges *edges, dzo_g
                              dzo_partition *out);
 void dzo_partition_free(dzo_partition *partition);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

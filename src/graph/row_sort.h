@@ -9,6 +9,10 @@
 
 #include "graph/csr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { DZO_GROUP_ROWS = 1 << 16 }; /* at most so many rows a group */
 
 /* The scratch memory of one thread: 26 bytes an arc of the largest group. */
@@ -56,4 +60,7 @@ void dzo_row_group_number(const dzo_graph *graph, dzo_row_group group, dzo_row_s
  * row in one order or the other. Does not set graph->row_order. */
 dzo_status dzo_graph_order_rows(dzo_context *context, dzo_graph *graph, dzo_row_order order);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,6 +10,10 @@
 #include "base/item.h"
 #include "dzo/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How a key becomes a 64-bit pattern (the value's order-preserving pattern, see below). */
 typedef enum dzo_key_kind {
   DZO_KEY_OFFSET,    /* pattern = base + key */
@@ -130,4 +134,7 @@ DZO_ITEM uint64_t dzo_pattern_key(const dzo_weight_map *map, uint64_t pattern) {
   return 0;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif
