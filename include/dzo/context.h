@@ -19,8 +19,17 @@ extern "C" {
 /* "0.1.0", of the library that runs, which may be newer than the header. */
 DZO_API const char *dzo_version(void);
 
-/* Where an engine runs. AUTO takes the fastest there is; the others fail with DZO_E_DEVICE where
- * the device is missing. */
+/* Where an engine runs. Same call, same answer, byte for byte.
+ *   AUTO    the GPU where there is one and the work is worth its while, otherwise the CPU; never
+ *           fails for want of a GPU
+ *   CPU     the CPU's threads alone
+ *   CUDA    the NVIDIA GPU number device_index
+ *   HYBRID  that GPU and the CPU's threads on one problem, or the better of them alone where both
+ *           together would not be faster
+ * Where the GPU is missing, CUDA and HYBRID fail with DZO_E_DEVICE when the context is created, and
+ * dzo_devices() tells the reason. What needs more GPU memory than there is, or than gpu_memory
+ * allows, is streamed through the GPU in pieces. A GPU that fails during a call is given up: that
+ * call and the later ones with this context are done by the CPU, as dzo_context_notice() says. */
 typedef enum dzo_device {
   DZO_DEVICE_AUTO = 0,
   DZO_DEVICE_CPU = 1,
@@ -50,7 +59,9 @@ typedef struct dzo_context_options {
   int device_index;        /* which GPU, default 0 */
   int threads;             /* CPU threads, 1..1024; 0 (default): one for each processor */
   uint64_t memory;         /* bytes of host memory to plan for; 0 (default): what the machine has */
-  uint64_t gpu_memory;     /* bytes of GPU memory to plan for; 0 (default): what the GPU has */
+  uint64_t gpu_memory;     /* bytes of GPU memory to take at most, in all calls of this context
+                            * together; 0 (default): what is free. A caller's own device memory
+                            * does not count */
   dzo_allocator allocator; /* zeros (default): the C library's */
   dzo_progress_fn progress; /* NULL (default): none */
   void *progress_user;
@@ -77,6 +88,11 @@ DZO_API void dzo_context_destroy(dzo_context *context);
 /* What went wrong in the last failing call: one line, with file, line and value where there are
  * any. "" if nothing did. Valid until the next call with this context. */
 DZO_API const char *dzo_context_message(const dzo_context *context);
+
+/* What the last call did otherwise than asked, though it succeeded: one line, such as "the GPU
+ * failed (reason); solved on the CPU". "" if nothing. Valid until the next call with this context.
+ */
+DZO_API const char *dzo_context_notice(const dzo_context *context);
 
 /* CPU threads this context uses. */
 DZO_API int dzo_context_threads(const dzo_context *context);

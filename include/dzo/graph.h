@@ -199,6 +199,41 @@ DZO_API dzo_status dzo_graph_compress(dzo_context *context, dzo_graph *graph);
 /* Bytes that the neighbours take now, and 4 bytes an arc. */
 DZO_API void dzo_graph_neighbour_bytes(const dzo_graph *graph, uint64_t *stored, uint64_t *plain);
 
+/* ---- Graphs in GPU memory -------------------------------------------------------------------- */
+
+/* Keep a copy of the graph in the memory of this context's GPU, so that solving it again and again
+ * with this context starts there: offsets (8 bytes a vertex), and for each arc neighbour, key and
+ * edge number (12 bytes where keys and numbers have 32 bits, compressed neighbours less). The
+ * graph's own arrays stay. A preparation, dzo_graph_evict() and dzo_graph_destroy() drop the copy;
+ * a second upload with the same context does nothing. DZO_E_DEVICE where the context has no GPU or
+ * it failed; DZO_E_MEMORY where the GPU's memory, or gpu_memory, is too small: such a graph can
+ * still be solved, it is then streamed; DZO_E_UNSUPPORTED for 2^30 or more vertices, 2^36 or more
+ * arcs, or rows in no order. */
+DZO_API dzo_status dzo_graph_upload(dzo_context *context, dzo_graph *graph);
+/* Drop the copy, if there is one. */
+DZO_API void dzo_graph_evict(dzo_graph *graph);
+/* Bytes of GPU memory the copy takes; 0: there is none. */
+DZO_API uint64_t dzo_graph_gpu_bytes(const dzo_graph *graph);
+
+/* A caller's graph that lies in GPU memory: symmetric CSR of plain device pointers (cudaMalloc and
+ * the like; managed memory too), all on the GPU of the context. Borrowed for the call. Each edge
+ * u - v, u != v, is an arc in row u and one in row v, of the same weight; parallel edges are
+ * several arcs, in any order among themselves; loops may be there, and are skipped. */
+typedef struct dzo_device_csr {
+  size_t size;                 /* sizeof(dzo_device_csr), set by dzo_device_csr_init() */
+  uint64_t vertices;           /* below 2^30 */
+  uint64_t arcs;               /* below 2^36; offsets[vertices] */
+  const uint64_t *offsets;     /* device, [vertices + 1], ascending from 0 */
+  const uint32_t *neighbours;  /* device, [arcs] */
+  dzo_weight_type weight_type; /* any; NONE (default) */
+  const void *weights;         /* device, [arcs] of weight_type; NULL iff DZO_WEIGHT_NONE */
+  dzo_row_order row_order;     /* how each row ascends: by neighbour (default), or by weight and
+                                * equal weights by neighbour */
+  int trusted; /* 0 (default): the arrays are checked, in one pass on the GPU; 1: the
+                * caller vouches for all that is said here */
+} dzo_device_csr;
+DZO_API void dzo_device_csr_init(dzo_device_csr *csr);
+
 /* ---- Streams: edges larger than memory ------------------------------------------------------- */
 
 /* Where edges come from, chunk by chunk. */

@@ -5,6 +5,10 @@
 
 #include "graph/weight_map.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Compressed neighbours; see compress.h. */
 typedef struct dzo_compressed dzo_compressed;
 
@@ -39,6 +43,7 @@ struct dzo_graph {
   uint64_t *labels; /* [vertices] or NULL: v + first_label */
   uint64_t first_label;
   dzo_row_order row_order;
+  struct dzo_resident *resident; /* the copy in GPU memory, or NULL; see resident.h */
 };
 
 /* A row_order that no caller may ask for: sorting was cancelled half-way. */
@@ -57,4 +62,7 @@ DZO_ITEM uint64_t dzo_arc_number(const dzo_graph *g, uint64_t arc) {
 dzo_status dzo_graph_to_edge_list(dzo_context *context, const dzo_graph *graph,
                                   dzo_edge_list **out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

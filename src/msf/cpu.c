@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "msf/cpu.h"
+#include "msf/engine.h"
 #include "msf/sample.h"
 #include "msf/solver.h"
 
@@ -240,8 +241,11 @@ dzo_status msf_solve_cpu(dzo_context *context, const dzo_graph *graph, bool maxi
     status = solver_result(&s, out);
   msf_note(&s, "result");
   memcpy(out->plan, s.plan, sizeof out->plan);
+  out->device = DZO_DEVICE_CPU;
   dzo_free(s.label);
   msf_taken_free(&s.taken);
   dzo_free(s.sums);
   return status;
 }
+
+const msf_engine msf_engine_cpu = {"cpu", msf_solve_cpu, msf_stream_cpu};

@@ -6,7 +6,7 @@
 
 #include "base/exact_sum.h"
 #include "dzo/msf.h"
-#include "graph/weight_map.h"
+#include "graph/csr.h"
 
 struct dzo_msf {
   uint64_t vertices;
@@ -21,14 +21,31 @@ struct dzo_msf {
   uint32_t *u;
   uint32_t *v;
   uint64_t *patterns;
+  dzo_device device; /* who solved it */
   char plan[256];
 };
+
+/* Forget what an engine that gave up has filled in. */
+void msf_reset(dzo_msf *msf);
 
 /* Renumber the components 0 .. components - 1 in label[] by their smallest vertices. */
 dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t vertices,
                                  uint32_t components);
 
-/* Edge numbers taken into a forest, by any thread. */
+/* A forest as arcs of a graph, each edge once by either of its arcs, in any order. */
+typedef struct msf_arcs {
+  const uint64_t *arcs; /* [count] */
+  uint64_t count;
+  const uint64_t *keys; /* [count] of the arcs, as the graph has them, or NULL: looked up */
+  uint32_t *label;      /* [vertices] the tree of each vertex in any numbering; taken over */
+  uint32_t components;
+} msf_arcs;
+
+/* Fill edges, components and weight of `out`, which owns the labels from now on. */
+dzo_status msf_result_from_arcs(dzo_context *context, const dzo_graph *graph, const msf_arcs *found,
+                                dzo_msf *out);
+
+/* Edge numbers taken, by any thread. */
 typedef struct msf_taken {
   uint64_t *bitmap; /* [words] by edge number, or NULL */
   uint64_t words;

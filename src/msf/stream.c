@@ -10,10 +10,9 @@
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/parallel.h"
 #include "graph/edge_list.h"
-#include "msf/result.h"
+#include "msf/cpu.h"
 #include "msf/stream_edge.h"
 
 enum { MIN_BATCH = 1 << 16, FILTER_GRAIN = 1 << 13, BUFFER = 256, MAX_PIECES = 16 };
@@ -355,6 +354,7 @@ static dzo_status make_result(stream *s, dzo_msf *out) {
   out->vertices = s->vertices;
   out->graph_edges = s->edges;
   out->weight_type = s->type;
+  out->device = DZO_DEVICE_CPU;
   out->count = s->count;
   DZO_TRY(result_arrays(s, out));
   fill_components(s, out);
@@ -393,26 +393,12 @@ static dzo_status run(stream *s, const dzo_edge_source *source, dzo_msf *out) {
   return make_result(s, out);
 }
 
-dzo_status dzo_msf_stream(dzo_context *context, const dzo_edge_source *source,
-                          const dzo_msf_options *options, dzo_msf **out) {
-  dzo_begin(context);
-  if (out == NULL)
-    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_msf_stream: nowhere to put the forest");
-  *out = NULL;
-  dzo_msf_options o;
-  dzo_msf_options_init(&o);
-  if (source == NULL || source->next == NULL || !dzo_options_read(&o, sizeof o, options))
-    return dzo_fail(context, DZO_E_ARGUMENT,
-                    "dzo_msf_stream: no source, or options of another size");
-  stream s = {.context = context, .flip = o.maximum != 0 ? UINT64_MAX : 0};
-  dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
-  dzo_status status = msf != NULL ? run(&s, source, msf) : DZO_E_MEMORY;
+dzo_status msf_stream_cpu(dzo_context *context, const dzo_edge_source *source, bool maximum,
+                          dzo_msf *out) {
+  stream s = {.context = context, .flip = maximum ? UINT64_MAX : 0};
+  dzo_status status = run(&s, source, out);
   dzo_free(s.links);
   dzo_free(s.forest);
   dzo_free(s.batch);
-  if (status == DZO_OK)
-    *out = msf;
-  else
-    dzo_msf_destroy(msf);
   return status;
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* From a forest's arcs in device memory to what a result on the host is made of. */
+#ifndef DZO_MSF_GPU_RESULT_H
+#define DZO_MSF_GPU_RESULT_H
+
+#include "graph/gpu_graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All arrays are device memory. */
+typedef struct msf_gpu_result {
+  const dzo_gpu_csr *graph; /* with its edge numbers */
+  uint64_t *arcs;           /* [count] of the forest, each edge once; overwritten */
+  uint64_t count;
+  uint32_t *labels; /* [vertices] trees; on return they are numbered by smallest vertex */
+  uint32_t components;
+  void *workspace;
+  uint64_t workspace_bytes; /* of msf_gpu_result_bytes() at least */
+  /* On return, in the workspace: */
+  uint64_t *numbers; /* [count] edge numbers, ascending */
+  void *keys;        /* [count] their keys, 32 or 64 bits as the graph has them */
+} msf_gpu_result;
+
+uint64_t msf_gpu_result_bytes(const dzo_gpu_csr *graph, uint64_t count);
+/* By queue 0, which is not waited for. */
+dzo_status msf_gpu_result_make(dzo_unit *unit, msf_gpu_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
