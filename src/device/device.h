@@ -72,6 +72,8 @@ struct dzo_unit {
   struct dzo_unit_block *blocks; /* what was allocated and not yet released */
   void *workspace;
   uint64_t workspace_bytes;
+  void *staging;
+  uint64_t staging_bytes;
 };
 
 /* Open and close; close also releases what is still allocated. */
@@ -110,6 +112,9 @@ dzo_unit_lose(dzo_unit *unit, const char *format, ...);
  * allocate nothing. Only one user at a time. */
 dzo_status dzo_unit_workspace(dzo_unit *unit, uint64_t bytes, void **out);
 void dzo_unit_workspace_release(dzo_unit *unit);
+/* The same of staging memory, which is slow to get. */
+dzo_status dzo_unit_staging(dzo_unit *unit, uint64_t bytes, void **out);
+void dzo_unit_staging_release(dzo_unit *unit);
 
 /* The GPU of a context: opened at its first use, NULL where the context has none or lost it (the
  * context's notice then says why). */

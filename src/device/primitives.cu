@@ -53,6 +53,30 @@ dzo_status dzo_gpu_sort_u64_u64(dzo_unit *unit, int queue, void *scratch, uint64
                     begin, end);
 }
 
+uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) {
+  size_t bytes = 0;
+  cub::DoubleBuffer<uint64_t> keys(NULL, NULL);
+  (void)cub::DeviceRadixSort::SortKeys(NULL, bytes, keys, count, 0, 64);
+  (void)cudaGetLastError();
+  return bytes + 256;
+}
+
+dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                            uint64_t *keys, uint64_t *other, uint64_t count, int begin, int end,
+                            uint64_t **sorted) {
+  *sorted = keys;
+  if (count == 0 || begin >= end)
+    return DZO_OK;
+  if (dzo_cuda_may_launch(unit) != DZO_OK)
+    return DZO_E_DEVICE;
+  size_t size = bytes;
+  cub::DoubleBuffer<uint64_t> buffer(keys, other);
+  cudaError_t error = cub::DeviceRadixSort::SortKeys(scratch, size, buffer, count, begin, end,
+                                                     dzo_cuda_stream(unit, queue));
+  *sorted = buffer.Current();
+  return dzo_cuda_launched(unit, error);
+}
+
 uint64_t dzo_gpu_sum_bytes(uint64_t count) {
   size_t bytes = 0;
   (void)cub::DeviceScan::ExclusiveSum(NULL, bytes, static_cast<const uint64_t *>(NULL),

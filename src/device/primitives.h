@@ -23,6 +23,13 @@ dzo_status dzo_gpu_sort_u64_u64(dzo_unit *unit, int queue, void *scratch, uint64
                                 const uint64_t *values_in, uint64_t *values_out, uint64_t count,
                                 int begin, int end);
 
+/* The same for keys alone. Both arrays are overwritten; *sorted is the one that holds the result.
+ * The scratch is small, whatever the count. */
+uint64_t dzo_gpu_sort_keys_bytes(uint64_t count);
+dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
+                            uint64_t *keys, uint64_t *other, uint64_t count, int begin, int end,
+                            uint64_t **sorted);
+
 /* out[i] = in[0] + ... + in[i - 1], modulo 2^64; may be in place where the types agree. */
 uint64_t dzo_gpu_sum_bytes(uint64_t count);
 dzo_status dzo_gpu_exclusive_sum_u32(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,

@@ -190,6 +190,23 @@ void dzo_unit_workspace_release(dzo_unit *unit) {
   unit->workspace_bytes = 0;
 }
 
+dzo_status dzo_unit_staging(dzo_unit *unit, uint64_t bytes, void **out) {
+  *out = NULL;
+  if (unit->staging == NULL || unit->staging_bytes < bytes) {
+    dzo_unit_staging_release(unit);
+    DZO_TRY(dzo_unit_allocate_staging(unit, bytes, 1, &unit->staging));
+    unit->staging_bytes = bytes;
+  }
+  *out = unit->staging;
+  return unit->lost ? dzo_unit_begin(unit) : DZO_OK;
+}
+
+void dzo_unit_staging_release(dzo_unit *unit) {
+  dzo_unit_release_staging(unit, unit->staging);
+  unit->staging = NULL;
+  unit->staging_bytes = 0;
+}
+
 bool dzo_unit_owns(dzo_unit *unit, const void *pointer) {
   return !unit->lost && pointer != NULL && unit->backend->owns(unit, pointer);
 }
