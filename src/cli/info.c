@@ -3,6 +3,7 @@
 /* dzo info: what this program is and what it could run on. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "device/device.h"
 
 enum { MOST_DEVICES = 64 };
 
@@ -14,12 +15,34 @@ enum { MOST_DEVICES = 64 };
 #define COMPILER "unknown"
 #endif
 
-/* No CUDA source is part of this version. */
-static const bool cuda_built = false;
-
 typedef struct info_settings {
   cli_common common;
 } info_settings;
+
+/* Versions of CUDA, "13.0"; "" for none. The runtime is in this program, the driver in the system.
+ */
+typedef struct cuda_versions {
+  char runtime[16];
+  char driver[16];
+} cuda_versions;
+
+static void version_text(int version, char text[16]) {
+  text[0] = '\0';
+  if (version > 0)
+    (void)snprintf(text, 16, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static cuda_versions find_versions(void) {
+  int runtime = 0, driver = 0;
+  if (dzo_backend_cuda.versions != NULL)
+    dzo_backend_cuda.versions(&runtime, &driver);
+  cuda_versions versions;
+  version_text(runtime, versions.runtime);
+  version_text(driver, versions.driver);
+  return versions;
+}
+
+static const char *or_null(const char *text) { return text[0] != '\0' ? text : NULL; }
 
 static const char *kind_name(dzo_device kind) { return kind == DZO_DEVICE_CUDA ? "cuda" : "cpu"; }
 
@@ -33,10 +56,11 @@ static void print_json(const dzo_device_info *devices, int count, const char *re
   cli_json_text(&json, "threads", "pthreads");
   cli_json_close_object(&json);
   cli_json_open_object(&json, "cuda");
-  cli_json_flag(&json, "built", cuda_built);
-  cli_json_null(&json, "runtime");
-  cli_json_null(&json, "driver");
-  cli_json_text(&json, "reason", reason[0] != '\0' ? reason : NULL);
+  cuda_versions versions = find_versions();
+  cli_json_flag(&json, "built", versions.runtime[0] != '\0');
+  cli_json_text(&json, "runtime", or_null(versions.runtime));
+  cli_json_text(&json, "driver", or_null(versions.driver));
+  cli_json_text(&json, "reason", or_null(reason));
   cli_json_close_object(&json);
   cli_json_open_array(&json, "devices");
   for (int i = 0; i < count; i++) {
@@ -54,8 +78,13 @@ static void print_json(const dzo_device_info *devices, int count, const char *re
 
 static void print_text(const dzo_device_info *devices, int count, const char *reason) {
   char memory[32];
-  (void)printf("version   %s\ncompiler  %s\nthreads   %s\ncuda      %s\n", dzo_version(), COMPILER,
-               "pthreads", cuda_built ? "built in" : "not built in");
+  cuda_versions versions = find_versions();
+  (void)printf("version   %s\ncompiler  %s\nthreads   %s\n", dzo_version(), COMPILER, "pthreads");
+  if (versions.runtime[0] == '\0')
+    (void)printf("cuda      not built in\n");
+  else
+    (void)printf("cuda      %s built in, %s%s\n", versions.runtime,
+                 versions.driver[0] != '\0' ? "driver for " : "no driver", versions.driver);
   for (int i = 0; i < count; i++) {
     cli_bytes_text(devices[i].memory, memory);
     (void)printf("device    %s:%d  %s, %d %s, %s\n", kind_name(devices[i].kind), devices[i].index,

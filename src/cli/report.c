@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/signals.h"
+#include "device/device.h"
 #include "io/numeral.h"
 
 __extension__ typedef unsigned __int128 u128;
@@ -85,11 +86,25 @@ cli_exit cli_flush(cli_call *call) {
   return CLI_FAILED;
 }
 
-static cli_exit no_device(void) {
+/* Says why the GPU that was asked for cannot be used. */
+static cli_exit no_device(const dzo_context_options *asked) {
   int count;
   const char *reason;
   dzo_devices(NULL, 0, &count, &reason);
-  cli_error("there is no GPU to use: %s", reason[0] != '\0' ? reason : "no such device");
+  if (reason[0] != '\0') {
+    cli_error("there is no GPU to use: %s", reason);
+    return CLI_NO_DEVICE;
+  }
+  /* There is one. What is wrong with it is noted by a context that only would like to have it. */
+  dzo_context_options options = *asked;
+  options.device = DZO_DEVICE_AUTO;
+  dzo_context *context = NULL;
+  if (dzo_context_create(&options, &context) == DZO_OK)
+    (void)dzo_context_gpu(context);
+  cli_error("%s", context != NULL && dzo_context_notice(context)[0] != '\0'
+                      ? dzo_context_notice(context)
+                      : "the GPU cannot be used");
+  dzo_context_destroy(context);
   return CLI_NO_DEVICE;
 }
 
@@ -107,7 +122,7 @@ cli_exit cli_open_context(cli_call *call) {
   options.progress_user = &call->progress;
   dzo_status status = dzo_context_create(&options, &call->context);
   if (status == DZO_E_DEVICE)
-    return no_device();
+    return no_device(&options);
   return status == DZO_OK ? CLI_DONE : cli_fail(call, status, CLI_FAILED);
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The dzo authors
-# Builds dzo as KIND (shared or static) in WORK, installs it, checks what was laid down, moves it, and
-# builds and runs the project in consumer/ against it, by find_package and by pkg-config.
+# Builds dzo as KIND (shared or static) in WORK, with CUDA (for ARCHITECTURES) ON or OFF, installs it,
+# checks what was laid down, moves it, and builds and runs the project in consumer/ against it, by
+# find_package and by pkg-config.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -41,9 +42,15 @@ else()
 endif()
 file(REMOVE_RECURSE ${stage} ${prefix} ${WORK}/consumer)
 
+set(cuda -DDZO_CUDA=${CUDA})
+if(CUDA)
+  string(REPLACE "," "\\;" architectures "${ARCHITECTURES}")
+  list(APPEND cuda "-DCMAKE_CUDA_ARCHITECTURES=${architectures}")
+endif()
+
 # ---- Install into a staging folder, as a packager does, for a prefix that does not exist ---------
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER}
-    -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared} -DDZO_BUILD_TESTS=OFF
+    ${cuda} -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared} -DDZO_BUILD_TESTS=OFF
     -DCMAKE_INSTALL_PREFIX=/nowhere -DCMAKE_INSTALL_LIBDIR=${lib})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_COMMAND} -E env DESTDIR=${stage} ${CMAKE_COMMAND} --install ${WORK}/build)
