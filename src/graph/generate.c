@@ -117,9 +117,9 @@ static void uniform_range(void *argument, uint64_t begin, uint64_t end, int thre
   (void)thread;
   const uniform_job *job = argument;
   for (uint64_t i = begin; i < end; i++) {
-    uint64_t word = dzo_random_word(job->seed, 2 * i);
-    job->list->u[i] = (uint32_t)(word >> (64 - job->scale));
-    job->list->v[i] = (uint32_t)(word << job->scale >> (64 - job->scale));
+    uint64_t ends = dzo_uniform_ends(job->seed, i, job->scale);
+    job->list->u[i] = (uint32_t)(ends >> 32);
+    job->list->v[i] = (uint32_t)ends;
     dzo_generate_weight(job->list, i, dzo_random_word(job->seed, 2 * i + 1) >> 16);
   }
 }
@@ -147,7 +147,7 @@ typedef struct grid_job {
 } grid_job;
 
 static bool grid_keeps(const grid_job *job, uint64_t edge) {
-  return (double)(dzo_random_word(job->seed, 2 * edge) >> 11) * 0x1p-53 < job->keep;
+  return dzo_grid_keeps(job->seed, edge, job->keep);
 }
 
 static void grid_put(const grid_job *job, uint64_t at, uint64_t u, uint64_t v, uint64_t edge) {
@@ -272,6 +272,14 @@ static dzo_status generate(dzo_context *context, dzo_generator generator,
   return DZO_E_INTERNAL;
 }
 
+dzo_status dzo_generate_options_read(dzo_context *context, dzo_generator generator,
+                                     const dzo_generate_options *given, dzo_generate_options *out) {
+  dzo_generate_options_init(out);
+  if (!dzo_options_read(out, sizeof *out, given))
+    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_generate_options was not initialised");
+  return check(context, generator, out);
+}
+
 dzo_status dzo_edge_list_generate(dzo_context *context, dzo_generator generator,
                                   const dzo_generate_options *options, dzo_edge_list **out) {
   dzo_begin(context);
@@ -279,10 +287,7 @@ dzo_status dzo_edge_list_generate(dzo_context *context, dzo_generator generator,
     return dzo_fail(context, DZO_E_ARGUMENT, "no place for the edge list");
   *out = NULL;
   dzo_generate_options o;
-  dzo_generate_options_init(&o);
-  if (!dzo_options_read(&o, sizeof o, options))
-    return dzo_fail(context, DZO_E_ARGUMENT, "dzo_generate_options was not initialised");
-  DZO_TRY(check(context, generator, &o));
+  DZO_TRY(dzo_generate_options_read(context, generator, options, &o));
   dzo_edge_list *list = NULL;
   dzo_status status = generate(context, generator, &o, &list);
   if (status != DZO_OK) {

@@ -18,48 +18,32 @@ typedef struct lanes {
   uint64_t place[LANES];                         /* u in the upper half, v in the lower */
 } lanes;
 
-/* Below a: upper left; below a + b: v's half is the right one; below a + b + c: u's half is the
- * lower one; else both. */
-DZO_ITEM uint64_t quadrant(double p, double a, double b, double c) {
-  uint64_t right = (uint64_t)(p >= a) - (uint64_t)(p >= a + b) + (uint64_t)(p >= a + b + c);
-  return (uint64_t)(p >= a + b) << 32 | right;
+DZO_ITEM dzo_rmat_edge take_lane(const lanes *x, int i) {
+  return (dzo_rmat_edge){x->state[i], x->a[i], x->b[i], x->c[i], x->d[i], x->place[i]};
 }
 
-DZO_ITEM double vary(double probability, uint64_t *state) {
-  *state = dzo_lcg48_next(*state);
-  return probability * (0.95 + 0.1 * dzo_lcg48_real(*state));
+DZO_ITEM void put_lane(lanes *x, int i, const dzo_rmat_edge *edge) {
+  x->state[i] = edge->state;
+  x->a[i] = edge->a;
+  x->b[i] = edge->b;
+  x->c[i] = edge->c;
+  x->d[i] = edge->d;
+  x->place[i] = edge->place;
 }
 
 DZO_ITEM void choose_half(lanes *x) {
   for (int i = 0; i < LANES; i++) {
-    uint64_t state = dzo_lcg48_next(x->state[i]);
-    x->state[i] = state;
-    x->a[i] = 0.45;
-    x->b[i] = 0.25;
-    x->c[i] = 0.15;
-    x->d[i] = 0.15;
-    x->place[i] = quadrant(dzo_lcg48_real(state), 0.45, 0.25, 0.15);
+    dzo_rmat_edge edge = {.state = x->state[i]};
+    dzo_rmat_first(&edge);
+    put_lane(x, i, &edge);
   }
 }
 
 DZO_ITEM void choose_next(lanes *x) {
   for (int i = 0; i < LANES; i++) {
-    uint64_t state = x->state[i];
-    double a = vary(x->a[i], &state);
-    double b = vary(x->b[i], &state);
-    double c = vary(x->c[i], &state);
-    double d = vary(x->d[i], &state);
-    double sum = a + b + c + d;
-    a /= sum;
-    b /= sum;
-    c /= sum;
-    state = dzo_lcg48_next(state);
-    x->state[i] = state;
-    x->a[i] = a;
-    x->b[i] = b;
-    x->c[i] = c;
-    x->d[i] = d / sum;
-    x->place[i] = x->place[i] << 1 | quadrant(dzo_lcg48_real(state), a, b, c);
+    dzo_rmat_edge edge = take_lane(x, i);
+    dzo_rmat_next(&edge);
+    put_lane(x, i, &edge);
   }
 }
 
@@ -107,7 +91,7 @@ static dzo_status draw_permutation(dzo_context *context, uint64_t vertices, uint
   for (uint64_t i = 0; i < vertices; i++) {
     DZO_TRY(dzo_generate_poll(context, i, vertices));
     *state = dzo_lcg48_next(*state);
-    uint64_t j = (uint64_t)((double)vertices * dzo_lcg48_real(*state));
+    uint64_t j = dzo_rmat_partner(*state, vertices);
     uint32_t moved = permutation[i];
     permutation[i] = permutation[j];
     permutation[j] = moved;
@@ -120,7 +104,7 @@ dzo_status dzo_generate_rmat(dzo_context *context, const dzo_generate_options *o
   uint64_t vertices = UINT64_C(1) << options->scale;
   uint64_t count = dzo_generate_edge_count(options);
   DZO_TRY(dzo_edge_list_create(context, vertices, count, options->weight_type, out));
-  uint64_t draws = 1 + 5 * (uint64_t)(options->scale - 1);
+  uint64_t draws = dzo_rmat_draws(options->scale);
   rmat_job job = {
       .list = *out,
       .state = dzo_lcg48_seed((uint32_t)options->seed),

@@ -14,14 +14,7 @@
 
 enum { CLIQUE_GRAIN = 64, EDGE_GRAIN = 1 << 14, FIRST_LINKS = 1 << 10 };
 
-enum { DRAWS_OF_A_CLIQUE_EDGE = 2, DRAWS_AFTER_ACCEPTING = 1 };
-
-typedef struct cliques {
-  uint64_t count;
-  uint32_t *first;     /* [count + 1] vertices */
-  uint64_t *edges;     /* [count + 1] edges in the cliques before */
-  uint32_t *clique_of; /* [vertices] */
-} cliques;
+enum { DRAWS_OF_A_CLIQUE_EDGE = 2 };
 
 typedef struct links {
   uint64_t count, capacity;
@@ -33,7 +26,7 @@ typedef struct ssca2 {
   const dzo_generate_options *options;
   uint64_t vertices;
   uint64_t state;
-  cliques cliques;
+  dzo_cliques cliques;
   links links; /* edges between cliques */
   uint32_t *permutation;
 } ssca2;
@@ -45,35 +38,36 @@ static double draw(uint64_t *state) {
 
 /* The contest draws sizes for an estimated number of cliques, uses as many as fill the vertices,
  * and gives the rest to the last. */
-static uint64_t estimated_cliques(const ssca2 *g) {
-  uint64_t half = g->options->max_clique / 2;
-  uint64_t estimate = (uint64_t)(1.25 * (double)g->vertices / (double)half);
+static uint64_t estimated_cliques(const dzo_generate_options *options, uint64_t vertices) {
+  uint64_t half = options->max_clique / 2;
+  uint64_t estimate = (uint64_t)(1.25 * (double)vertices / (double)half);
   return estimate > 0 ? estimate : 1;
 }
 
-static dzo_status draw_cliques(ssca2 *g) {
-  cliques *q = &g->cliques;
-  uint64_t estimate = estimated_cliques(g);
-  uint64_t most = estimate < g->vertices ? estimate : g->vertices;
-  q->first = dzo_alloc(g->context, most + 1, sizeof *q->first);
-  q->edges = dzo_alloc(g->context, most + 1, sizeof *q->edges);
-  q->clique_of = dzo_alloc(g->context, g->vertices, sizeof *q->clique_of);
+static dzo_status draw_sizes(dzo_context *context, const dzo_generate_options *options,
+                             dzo_cliques *q, uint64_t *state) {
+  uint64_t vertices = UINT64_C(1) << options->scale;
+  uint64_t estimate = estimated_cliques(options, vertices);
+  uint64_t most = estimate < vertices ? estimate : vertices;
+  q->first = dzo_alloc(context, most + 1, sizeof *q->first);
+  q->edges = dzo_alloc(context, most + 1, sizeof *q->edges);
+  q->clique_of = dzo_alloc(context, vertices, sizeof *q->clique_of);
   if (q->first == NULL || q->edges == NULL || q->clique_of == NULL)
     return DZO_E_MEMORY;
   uint64_t next = 0;
-  while (q->count < estimate && next < g->vertices) {
-    DZO_TRY(dzo_generate_poll(g->context, q->count, estimate));
+  while (q->count < estimate && next < vertices) {
+    DZO_TRY(dzo_generate_poll(context, q->count, estimate));
     q->first[q->count++] = (uint32_t)next;
-    next += 1 + (uint64_t)((double)g->options->max_clique * draw(&g->state));
+    next += 1 + (uint64_t)((double)options->max_clique * draw(state));
   }
-  q->first[q->count] = (uint32_t)g->vertices;
-  g->state = dzo_lcg48_apply(dzo_lcg48_jump_of(estimate - q->count), g->state);
+  q->first[q->count] = (uint32_t)vertices;
+  *state = dzo_lcg48_apply(dzo_lcg48_jump_of(estimate - q->count), *state);
   return DZO_OK;
 }
 
 static void mark_cliques(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
-  const cliques *q = argument;
+  const dzo_cliques *q = argument;
   for (uint64_t i = begin; i < end; i++) {
     for (uint32_t x = q->first[i]; x < q->first[i + 1]; x++)
       q->clique_of[x] = (uint32_t)i;
@@ -81,15 +75,61 @@ static void mark_cliques(void *argument, uint64_t begin, uint64_t end, int threa
 }
 
 /* All of them together, and those in the cliques before each. */
-static uint64_t count_clique_edges(const cliques *q) {
+static uint64_t count_clique_edges(dzo_cliques *q) {
   uint64_t sum = 0;
   for (uint64_t i = 0; i < q->count; i++) {
     uint64_t size = q->first[i + 1] - q->first[i];
     q->edges[i] = sum;
     sum += size * (size - 1) / 2;
+    q->largest = size > q->largest ? size : q->largest;
   }
   q->edges[q->count] = sum;
   return sum;
+}
+
+dzo_status dzo_ssca2_draw_cliques(dzo_context *context, const dzo_generate_options *options,
+                                  dzo_cliques *out, uint64_t *state) {
+  *out = (dzo_cliques){0};
+  DZO_TRY(draw_sizes(context, options, out, state));
+  DZO_TRY(dzo_generate_items(context, out->count, CLIQUE_GRAIN, mark_cliques, out));
+  uint64_t inside = count_clique_edges(out);
+  *state = dzo_lcg48_apply(dzo_lcg48_jump_of(inside * DRAWS_OF_A_CLIQUE_EDGE), *state);
+  return DZO_OK;
+}
+
+void dzo_cliques_free(dzo_cliques *cliques) {
+  dzo_free(cliques->first);
+  dzo_free(cliques->edges);
+  dzo_free(cliques->clique_of);
+}
+
+/* From this t on no vertex finds one of its own clique: all are too far, also around the end. */
+static unsigned first_far(const dzo_generate_options *options, const dzo_cliques *cliques) {
+  unsigned t = 1;
+  if (UINT64_C(1) << options->scale >> 2 < cliques->largest)
+    return options->scale;
+  while (t < options->scale && UINT64_C(1) << t < cliques->largest)
+    t++;
+  return t;
+}
+
+dzo_status dzo_ssca2_link_states(dzo_context *context, const dzo_generate_options *options,
+                                 const dzo_cliques *cliques, unsigned step, uint64_t *states,
+                                 uint64_t *state) {
+  uint64_t vertices = UINT64_C(1) << options->scale, x = *state, j;
+  unsigned far = first_far(options, cliques);
+  dzo_lcg48_jump rest = dzo_lcg48_jump_of((uint64_t)DZO_SSCA2_LINK_DRAWS *
+                                          (options->scale > far ? options->scale - far : 0));
+  for (uint64_t i = 0; i < vertices; i++) {
+    DZO_TRY(dzo_generate_poll(context, i, vertices));
+    if (i % step == 0)
+      states[i / step] = x;
+    for (unsigned t = 1; t < far; t++)
+      (void)dzo_ssca2_try_link(&x, i, t, 0, vertices, cliques->clique_of, &j);
+    x = dzo_lcg48_apply(rest, x);
+  }
+  *state = x;
+  return DZO_OK;
 }
 
 static dzo_status add_link(ssca2 *g, uint64_t u, uint64_t v) {
@@ -112,25 +152,12 @@ static dzo_status add_link(ssca2 *g, uint64_t u, uint64_t v) {
   return DZO_OK;
 }
 
-/* One vertex: for t = 1 .. scale - 1 a vertex at distance 2^t and up to half of that more, taken
- * with a probability that halves each time if it is in another clique. */
 static dzo_status draw_links_of(ssca2 *g, uint64_t i) {
-  uint64_t state = g->state;
+  uint64_t state = g->state, j;
   double probability = g->options->inter_clique;
-  uint32_t clique = g->cliques.clique_of[i];
-  for (unsigned t = 1; t < g->options->scale; t++, probability *= 0.5) {
-    uint64_t distance = UINT64_C(1) << t;
-    double ahead = (double)(i + distance) + draw(&state) * (double)(distance / 2);
-    uint64_t j = (uint64_t)ahead & (g->vertices - 1);
-    if (g->cliques.clique_of[j] == clique)
-      continue;
-    state = dzo_lcg48_next(state);
-    double p = draw(&state);
-    for (int extra = 0; extra < DRAWS_AFTER_ACCEPTING; extra++)
-      state = dzo_lcg48_next(state);
-    if (p < probability)
+  for (unsigned t = 1; t < g->options->scale; t++, probability *= 0.5)
+    if (dzo_ssca2_try_link(&state, i, t, probability, g->vertices, g->cliques.clique_of, &j))
       DZO_TRY(add_link(g, i, j));
-  }
   g->state = state;
   return DZO_OK;
 }
@@ -150,10 +177,8 @@ static dzo_status draw_permutation(ssca2 *g) {
     return DZO_E_MEMORY;
   for (uint64_t i = 0; i < g->vertices; i++) {
     DZO_TRY(dzo_generate_poll(g->context, i, g->vertices));
-    uint64_t j = (uint64_t)((double)i + draw(&g->state) * (double)(g->vertices - i));
-    /* The sum may be rounded up to `vertices`. */
-    if (j == g->vertices)
-      j--;
+    g->state = dzo_lcg48_next(g->state);
+    uint64_t j = dzo_ssca2_partner(g->state, i, g->vertices);
     uint32_t moved = p[i];
     p[i] = p[j];
     p[j] = moved;
@@ -169,7 +194,7 @@ typedef struct fill_job {
 static void fill_cliques(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
   const fill_job *job = argument;
-  const cliques *q = &job->g->cliques;
+  const dzo_cliques *q = &job->g->cliques;
   uint32_t *u = job->list->u + q->edges[begin], *v = job->list->v + q->edges[begin];
   for (uint64_t c = begin; c < end; c++) {
     for (uint32_t i = q->first[c]; i < q->first[c + 1]; i++) {
@@ -215,11 +240,8 @@ static dzo_status fill_edges(ssca2 *g, dzo_edge_list *list) {
 }
 
 static dzo_status generate(ssca2 *g, dzo_edge_list **out) {
-  DZO_TRY(draw_cliques(g));
-  DZO_TRY(
-      dzo_generate_items(g->context, g->cliques.count, CLIQUE_GRAIN, mark_cliques, &g->cliques));
-  uint64_t inside = count_clique_edges(&g->cliques);
-  g->state = dzo_lcg48_apply(dzo_lcg48_jump_of(inside * DRAWS_OF_A_CLIQUE_EDGE), g->state);
+  DZO_TRY(dzo_ssca2_draw_cliques(g->context, g->options, &g->cliques, &g->state));
+  uint64_t inside = g->cliques.edges[g->cliques.count];
   DZO_TRY(draw_links(g));
   DZO_TRY(draw_permutation(g));
   DZO_TRY(dzo_edge_list_create(g->context, g->vertices, inside + g->links.count,
@@ -236,9 +258,7 @@ dzo_status dzo_generate_ssca2(dzo_context *context, const dzo_generate_options *
       .state = dzo_lcg48_seed((uint32_t)options->seed),
   };
   dzo_status status = generate(&g, out);
-  dzo_free(g.cliques.first);
-  dzo_free(g.cliques.edges);
-  dzo_free(g.cliques.clique_of);
+  dzo_cliques_free(&g.cliques);
   dzo_free(g.links.u);
   dzo_free(g.links.v);
   dzo_free(g.permutation);
