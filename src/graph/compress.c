@@ -245,6 +245,7 @@ dzo_status dzo_graph_compress(dzo_context *context, dzo_graph *graph) {
     return dzo_fail(context, DZO_E_ARGUMENT, "no graph was given (NULL)");
   if (graph->compressed != NULL)
     return DZO_OK;
+  dzo_graph_evict(graph);
   dzo_compressed *c = dzo_calloc(context, 1, sizeof *c);
   if (c == NULL)
     return DZO_E_MEMORY;

@@ -9,6 +9,7 @@
 void dzo_graph_destroy(dzo_graph *graph) {
   if (graph == NULL)
     return;
+  dzo_graph_evict(graph);
   dzo_free(graph->offsets);
   dzo_free(graph->neighbours);
   dzo_compressed_destroy(graph->compressed);

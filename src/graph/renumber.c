@@ -272,6 +272,7 @@ dzo_status dzo_graph_renumber(dzo_context *context, dzo_graph *graph) {
     return dzo_fail(context, DZO_E_ARGUMENT, "no graph was given (NULL)");
   if (graph->compressed != NULL)
     return dzo_fail(context, DZO_E_UNSUPPORTED, "a compressed graph cannot be renumbered");
+  dzo_graph_evict(graph);
   dzo_graph *moved = dzo_calloc(context, 1, sizeof *moved);
   if (moved == NULL)
     return DZO_E_MEMORY;

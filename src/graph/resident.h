@@ -6,15 +6,11 @@
 
 #include "graph/gpu_graph.h"
 
-enum { DZO_STAGES = 2 };
-
 struct dzo_resident {
   dzo_gpu_csr csr; /* with the edge numbers */
   /* Room for what an engine finds, kept so that a solve allocates nothing. */
   uint64_t *arcs;   /* device, [vertices] */
   uint32_t *labels; /* device, [vertices] */
-  void *stage[DZO_STAGES];
-  uint64_t stage_bytes; /* of each */
 };
 
 /* The copy that a call with this context can use, or NULL. */

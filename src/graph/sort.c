@@ -152,6 +152,7 @@ dzo_status dzo_graph_sort_rows(dzo_context *context, dzo_graph *graph, dzo_row_o
     return dzo_fail(context, DZO_E_UNSUPPORTED, "the rows of a compressed graph cannot be sorted");
   if (graph->row_order == order)
     return DZO_OK;
+  dzo_graph_evict(graph);
   dzo_status status = dzo_graph_order_rows(context, graph, order);
   if (status == DZO_OK)
     graph->row_order = order;
