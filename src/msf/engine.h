@@ -22,4 +22,8 @@ extern const msf_engine msf_engine_cpu;
 extern const msf_engine msf_engine_cuda;
 extern const msf_engine msf_engine_hybrid;
 
+/* Who is to solve it where the caller left the choice (DZO_DEVICE_AUTO): CPU, CUDA or HYBRID.
+ * `graph` NULL: a stream. Cheap; starts no GPU where the answer cannot be worth the start. */
+dzo_device msf_choose_device(dzo_context *context, const dzo_graph *graph);
+
 #endif

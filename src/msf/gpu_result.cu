@@ -9,7 +9,8 @@ enum { THREADS = 256, MOST_BLOCKS = 1 << 16 };
 
 static unsigned blocks_for(uint64_t count) {
   uint64_t blocks = (count + THREADS - 1) / THREADS;
-  return (unsigned)(blocks < 1 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+  uint64_t most = MOST_BLOCKS;
+  return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
 #define EACH(i, count)                                                                             \

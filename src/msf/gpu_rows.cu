@@ -167,7 +167,8 @@ static dzo_status tell(dzo_unit *unit, const msf_gpu_graph *g, const verdict *v)
 
 static unsigned blocks_for(uint64_t count, uint64_t each) {
   uint64_t blocks = (count + each - 1) / each;
-  return (unsigned)(blocks < 1 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS);
+  uint64_t most = MOST_BLOCKS;
+  return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
 dzo_status msf_gpu_rows_check(dzo_unit *unit, const msf_gpu_graph *graph, void *workspace) {

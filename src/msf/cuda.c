@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The engines with a GPU: a graph that has a copy there is solved from the copy, any other is
+ * streamed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "graph/resident.h"
+#include "msf/engine.h"
+#include "msf/gpu.h"
+#include "msf/gpu_result.h"
+#include "msf/gpu_stream.h"
+
+enum { GRAIN = 1 << 15, FIRST_MARK = DZO_MARKS - DZO_STAGES };
+
+/* ---- Downloading ------------------------------------------------------------------------------
+ */
+
+/* `count` items of `size` bytes, of which those before `first` have been taken. */
+typedef void (*take_fn)(void *argument, const void *items, uint64_t first, uint64_t count);
+
+static dzo_status send_piece(dzo_unit *unit, const struct dzo_resident *copy, const void *from,
+                             uint64_t piece, uint64_t bytes) {
+  int stage = (int)(piece % DZO_STAGES);
+  uint64_t begin = piece * copy->stage_bytes;
+  uint64_t length = bytes - begin < copy->stage_bytes ? bytes - begin : copy->stage_bytes;
+  DZO_TRY(dzo_unit_copy(unit, 0, copy->stage[stage], (const char *)from + begin, length));
+  return dzo_unit_mark(unit, 0, FIRST_MARK + stage);
+}
+
+/* Device memory by way of pinned memory: one piece is on its way while the last is taken. */
+static dzo_status download(const struct dzo_resident *copy, const void *from, uint64_t count,
+                           uint64_t size, take_fn take, void *argument) {
+  dzo_unit *unit = copy->csr.unit;
+  uint64_t bytes = count * size, in_piece = copy->stage_bytes / size;
+  uint64_t pieces = (bytes + copy->stage_bytes - 1) / copy->stage_bytes;
+  for (uint64_t i = 0; i <= pieces && pieces > 0; i++) {
+    if (i < pieces)
+      DZO_TRY(send_piece(unit, copy, from, i, bytes));
+    if (i == 0)
+      continue;
+    uint64_t first = (i - 1) * in_piece;
+    int stage = (int)((i - 1) % DZO_STAGES);
+    DZO_TRY(dzo_unit_wait_mark(unit, FIRST_MARK + stage));
+    take(argument, copy->stage[stage], first, count - first < in_piece ? count - first : in_piece);
+  }
+  return DZO_OK;
+}
+
+typedef struct copy_job {
+  int threads;
+  char *to;
+  const char *from;
+} copy_job;
+
+static void copy_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const copy_job *job = argument;
+  memcpy(job->to + begin, job->from + begin, (size_t)(end - begin));
+}
+
+static void copy_bytes(copy_job *job, const void *items, uint64_t begin, uint64_t bytes) {
+  copy_job here = {.to = job->to + begin, .from = items};
+  dzo_parallel_for(job->threads, bytes, GRAIN, copy_range, &here);
+}
+
+static void take_numbers(void *argument, const void *items, uint64_t first, uint64_t count) {
+  copy_bytes(argument, items, first * sizeof(uint64_t), count * sizeof(uint64_t));
+}
+
+static void take_labels(void *argument, const void *items, uint64_t first, uint64_t count) {
+  copy_bytes(argument, items, first * sizeof(uint32_t), count * sizeof(uint32_t));
+}
+
+typedef struct sum_job {
+  int threads;
+  const dzo_weight_map *map;
+  msf_sum *sums; /* [threads] */
+  const void *keys;
+} sum_job;
+
+static void sum_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  const sum_job *job = argument;
+  const uint32_t *keys32 = job->keys;
+  const uint64_t *keys64 = job->keys;
+  msf_sum *sum = &job->sums[thread];
+  for (uint64_t i = begin; i < end; i++)
+    msf_sum_add(sum, job->map->type,
+                dzo_key_pattern(job->map, job->map->wide ? keys64[i] : keys32[i]));
+}
+
+static void take_keys(void *argument, const void *items, uint64_t first, uint64_t count) {
+  (void)first;
+  sum_job *job = argument;
+  job->keys = items;
+  dzo_parallel_for(job->threads, count, GRAIN / 8, sum_range, job);
+}
+
+/* ---- A resident graph -------------------------------------------------------------------------
+ */
+
+static msf_gpu_graph gpu_graph_of(const dzo_gpu_csr *csr, bool maximum) {
+  return (msf_gpu_graph){
+      .vertices = (uint32_t)csr->vertices,
+      .arcs = csr->arcs,
+      .offsets = csr->offsets,
+      .neighbours = csr->neighbours,
+      .compressed = csr->compressed,
+      .keys = csr->keys32 != NULL ? (const void *)csr->keys32 : csr->keys64,
+      .key_type = csr->keys32 != NULL   ? MSF_KEY_U32
+                  : csr->keys64 != NULL ? MSF_KEY_U64
+                                        : MSF_KEY_NONE,
+      .presorted = csr->row_order == DZO_ROWS_BY_WEIGHT,
+      .maximum = maximum,
+  };
+}
+
+static dzo_status sum_weights(dzo_context *context, const struct dzo_resident *copy,
+                              const dzo_graph *graph, const msf_gpu_result *found, dzo_msf *out) {
+  int threads = context->threads;
+  sum_job job = {.threads = threads,
+                 .map = &graph->map,
+                 .sums = dzo_alloc(context, (uint64_t)threads, sizeof *job.sums)};
+  if (job.sums == NULL)
+    return DZO_E_MEMORY;
+  for (int t = 0; t < threads; t++)
+    msf_sum_init(&job.sums[t]);
+  uint64_t size = graph->map.wide ? sizeof(uint64_t) : sizeof(uint32_t);
+  dzo_status status = download(copy, found->keys, found->count, size, take_keys, &job);
+  for (int t = 1; t < threads; t++)
+    msf_sum_merge(&job.sums[0], &job.sums[t]);
+  out->weight = msf_sum_weight(&job.sums[0], graph->map.type);
+  dzo_free(job.sums);
+  return status;
+}
+
+static dzo_status take_result(dzo_context *context, const struct dzo_resident *copy,
+                              const dzo_graph *graph, const msf_gpu_result *found, dzo_msf *out) {
+  out->count = found->count;
+  out->components = found->components;
+  out->edges = dzo_alloc(context, found->count, sizeof *out->edges);
+  out->component_of = dzo_alloc(context, graph->vertices, sizeof *out->component_of);
+  if (out->edges == NULL || out->component_of == NULL)
+    return DZO_E_MEMORY;
+  copy_job numbers = {.threads = context->threads, .to = (char *)out->edges};
+  copy_job labels = {.threads = context->threads, .to = (char *)out->component_of};
+  DZO_TRY(download(copy, found->labels, graph->vertices, sizeof(uint32_t), take_labels, &labels));
+  DZO_TRY(download(copy, found->numbers, found->count, sizeof(uint64_t), take_numbers, &numbers));
+  return sum_weights(context, copy, graph, found, out);
+}
+
+/* The workspace of the solver serves for the result, which comes after it. */
+static dzo_status make_result(dzo_context *context, const struct dzo_resident *copy,
+                              const dzo_graph *graph, const msf_gpu_forest *forest, dzo_msf *out) {
+  if (forest->count + forest->components != graph->vertices)
+    return dzo_fail(context, DZO_E_INTERNAL, "a forest of the wrong size");
+  dzo_unit *unit = copy->csr.unit;
+  msf_gpu_result found = {.graph = &copy->csr,
+                          .arcs = copy->arcs,
+                          .count = forest->count,
+                          .labels = copy->labels,
+                          .components = forest->components};
+  found.workspace_bytes = msf_gpu_result_bytes(&copy->csr, found.count);
+  DZO_TRY(dzo_unit_workspace(unit, found.workspace_bytes, &found.workspace));
+  DZO_TRY(msf_gpu_result_make(unit, &found));
+  return take_result(context, copy, graph, &found, out);
+}
+
+static dzo_status solve_resident(dzo_context *context, const struct dzo_resident *copy,
+                                 const dzo_graph *graph, bool maximum, dzo_msf *out) {
+  DZO_TRY(dzo_progress(context, "solve", 0, 2));
+  double begun = dzo_clock();
+  msf_gpu_graph g = gpu_graph_of(&copy->csr, maximum);
+  msf_gpu_forest forest = {.arcs = copy->arcs, .labels = copy->labels};
+  if (g.vertices > 0)
+    DZO_TRY(msf_gpu_solve(copy->csr.unit, &g, &forest));
+  double solved = dzo_clock();
+  DZO_TRY(dzo_progress(context, "solve", 1, 2));
+  DZO_TRY(make_result(context, copy, graph, &forest, out));
+  out->device = DZO_DEVICE_CUDA;
+  (void)snprintf(out->plan, sizeof out->plan, "cuda: solve %.1f, result %.1f; %.180s",
+                 1e3 * (solved - begun), 1e3 * (dzo_clock() - solved), forest.plan);
+  return DZO_OK;
+}
+
+/* ---- Engines ----------------------------------------------------------------------------------
+ */
+
+static dzo_status
+solve_copy_or(dzo_status (*streamed)(dzo_unit *, const dzo_graph *, bool, dzo_msf *),
+              dzo_context *context, const dzo_graph *graph, bool maximum, dzo_msf *out) {
+  dzo_unit *unit = dzo_context_gpu(context);
+  const struct dzo_resident *copy = dzo_graph_resident(context, graph);
+  if (copy != NULL) {
+    dzo_status status = solve_resident(context, copy, graph, maximum, out);
+    if (status != DZO_E_MEMORY)
+      return status;
+    msf_reset(out);
+    dzo_unit_workspace_release(unit);
+  }
+  return streamed(unit, graph, maximum, out);
+}
+
+static dzo_status solve_cuda(dzo_context *context, const dzo_graph *graph, bool maximum,
+                             dzo_msf *out) {
+  return solve_copy_or(msf_solve_streamed, context, graph, maximum, out);
+}
+
+static dzo_status stream_cuda(dzo_context *context, const dzo_edge_source *source, bool maximum,
+                              dzo_msf *out) {
+  return msf_stream_gpu(dzo_context_gpu(context), source, maximum, false, out);
+}
+
+/* From a copy the GPU is done before the CPU has begun, so it works alone. */
+static dzo_status solve_hybrid(dzo_context *context, const dzo_graph *graph, bool maximum,
+                               dzo_msf *out) {
+  return solve_copy_or(msf_solve_hybrid, context, graph, maximum, out);
+}
+
+static dzo_status stream_hybrid(dzo_context *context, const dzo_edge_source *source, bool maximum,
+                                dzo_msf *out) {
+  return msf_stream_gpu(dzo_context_gpu(context), source, maximum, true, out);
+}
+
+const msf_engine msf_engine_cuda = {"cuda", solve_cuda, stream_cuda};
+const msf_engine msf_engine_hybrid = {"hybrid", solve_hybrid, stream_hybrid};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
+ * opened then, so none of it is ever called. */
+#include "msf/gpu.h"
+#include "msf/gpu_result.h"
+#include "msf/gpu_rows.h"
+
+static dzo_status missing(dzo_unit *unit) {
+  return dzo_fail(unit->context, DZO_E_DEVICE, "this dzo was built without CUDA");
+}
+
+uint64_t msf_gpu_workspace_bytes(const msf_gpu_graph *graph) {
+  (void)graph;
+  return 0;
+}
+
+dzo_status msf_gpu_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
+  (void)graph, (void)forest;
+  return missing(unit);
+}
+
+uint64_t msf_gpu_result_bytes(const dzo_gpu_csr *graph, uint64_t count) {
+  (void)graph, (void)count;
+  return 0;
+}
+
+dzo_status msf_gpu_result_make(dzo_unit *unit, msf_gpu_result *result) {
+  (void)result;
+  return missing(unit);
+}
+
+uint64_t msf_gpu_rows_check_bytes(void) { return 0; }
+
+dzo_status msf_gpu_rows_check(dzo_unit *unit, const msf_gpu_graph *graph, void *workspace) {
+  (void)graph, (void)workspace;
+  return missing(unit);
+}
+
+uint64_t msf_gpu_rows_order_bytes(uint64_t count) {
+  (void)count;
+  return 0;
+}
+
+dzo_status msf_gpu_rows_order(dzo_unit *unit, const msf_gpu_graph *graph, uint64_t *arcs,
+                              uint64_t count, void *workspace, uint64_t bytes) {
+  (void)graph, (void)arcs, (void)count, (void)workspace, (void)bytes;
+  return missing(unit);
+}
