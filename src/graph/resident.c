@@ -4,8 +4,6 @@
 
 #include "base/memory.h"
 
-#define STAGE_BYTES (UINT64_C(8) << 20)
-
 struct dzo_resident *dzo_graph_resident(const dzo_context *context, const dzo_graph *graph) {
   struct dzo_resident *copy = graph->resident;
   return copy != NULL && copy->csr.unit->context == context && !copy->csr.unit->lost ? copy : NULL;
@@ -16,8 +14,6 @@ void dzo_graph_evict(dzo_graph *graph) {
     return;
   struct dzo_resident *copy = graph->resident;
   dzo_unit *unit = copy->csr.unit;
-  for (int i = 0; i < DZO_STAGES; i++)
-    dzo_unit_release_staging(unit, copy->stage[i]);
   dzo_unit_release(unit, copy->labels);
   dzo_unit_release(unit, copy->arcs);
   dzo_gpu_csr_destroy(&copy->csr);
@@ -32,21 +28,11 @@ uint64_t dzo_graph_gpu_bytes(const dzo_graph *graph) {
   return dzo_gpu_csr_bytes(&copy->csr) + copy->csr.vertices * (sizeof *copy->arcs + 4u);
 }
 
-/* Small graphs need no more to be staged than they have. */
-static uint64_t stage_bytes(const dzo_graph *graph) {
-  uint64_t all = (graph->vertices * sizeof(uint64_t) | 4095) + 1;
-  return all < STAGE_BYTES ? all : STAGE_BYTES;
-}
-
 static dzo_status fill(dzo_unit *unit, const dzo_graph *graph, struct dzo_resident *copy) {
+  uint64_t n = graph->vertices + 1;
   DZO_TRY(dzo_gpu_csr_upload(unit, graph, true, &copy->csr));
-  DZO_TRY(dzo_unit_allocate(unit, graph->vertices + 1, sizeof *copy->arcs, (void **)&copy->arcs));
-  DZO_TRY(
-      dzo_unit_allocate(unit, graph->vertices + 1, sizeof *copy->labels, (void **)&copy->labels));
-  copy->stage_bytes = stage_bytes(graph);
-  for (int i = 0; i < DZO_STAGES; i++)
-    DZO_TRY(dzo_unit_allocate_staging(unit, copy->stage_bytes, 1, &copy->stage[i]));
-  return DZO_OK;
+  DZO_TRY(dzo_unit_allocate(unit, n, sizeof *copy->arcs, (void **)&copy->arcs));
+  return dzo_unit_allocate(unit, n, sizeof *copy->labels, (void **)&copy->labels);
 }
 
 static dzo_status check(dzo_context *context, const dzo_graph *graph) {

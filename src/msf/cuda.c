@@ -14,7 +14,8 @@
 #include "msf/gpu_result.h"
 #include "msf/gpu_stream.h"
 
-enum { GRAIN = 1 << 15, FIRST_MARK = DZO_MARKS - DZO_STAGES };
+enum { GRAIN = 1 << 16, STAGES = 2, FIRST_MARK = DZO_MARKS - STAGES };
+#define STAGE_BYTES (UINT64_C(4) << 20)
 
 /* ---- Downloading ------------------------------------------------------------------------------
  */
@@ -22,30 +23,31 @@ enum { GRAIN = 1 << 15, FIRST_MARK = DZO_MARKS - DZO_STAGES };
 /* `count` items of `size` bytes, of which those before `first` have been taken. */
 typedef void (*take_fn)(void *argument, const void *items, uint64_t first, uint64_t count);
 
-static dzo_status send_piece(dzo_unit *unit, const struct dzo_resident *copy, const void *from,
-                             uint64_t piece, uint64_t bytes) {
-  int stage = (int)(piece % DZO_STAGES);
-  uint64_t begin = piece * copy->stage_bytes;
-  uint64_t length = bytes - begin < copy->stage_bytes ? bytes - begin : copy->stage_bytes;
-  DZO_TRY(dzo_unit_copy(unit, 0, copy->stage[stage], (const char *)from + begin, length));
-  return dzo_unit_mark(unit, 0, FIRST_MARK + stage);
+static dzo_status send_piece(dzo_unit *unit, char *stage, const void *from, uint64_t piece,
+                             uint64_t bytes) {
+  uint64_t begin = piece * STAGE_BYTES, turn = piece % STAGES;
+  uint64_t length = bytes - begin < STAGE_BYTES ? bytes - begin : STAGE_BYTES;
+  DZO_TRY(dzo_unit_copy(unit, 0, stage + turn * STAGE_BYTES, (const char *)from + begin, length));
+  return dzo_unit_mark(unit, 0, FIRST_MARK + (int)turn);
 }
 
 /* Device memory by way of pinned memory: one piece is on its way while the last is taken. */
-static dzo_status download(const struct dzo_resident *copy, const void *from, uint64_t count,
-                           uint64_t size, take_fn take, void *argument) {
-  dzo_unit *unit = copy->csr.unit;
-  uint64_t bytes = count * size, in_piece = copy->stage_bytes / size;
-  uint64_t pieces = (bytes + copy->stage_bytes - 1) / copy->stage_bytes;
+static dzo_status download(dzo_unit *unit, const void *from, uint64_t count, uint64_t size,
+                           take_fn take, void *argument) {
+  uint64_t bytes = count * size, in_piece = STAGE_BYTES / size;
+  uint64_t pieces = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
+  void *stage = NULL;
+  if (pieces > 0)
+    DZO_TRY(dzo_unit_staging(unit, (pieces < STAGES ? pieces : STAGES) * STAGE_BYTES, &stage));
   for (uint64_t i = 0; i <= pieces && pieces > 0; i++) {
     if (i < pieces)
-      DZO_TRY(send_piece(unit, copy, from, i, bytes));
+      DZO_TRY(send_piece(unit, stage, from, i, bytes));
     if (i == 0)
       continue;
-    uint64_t first = (i - 1) * in_piece;
-    int stage = (int)((i - 1) % DZO_STAGES);
-    DZO_TRY(dzo_unit_wait_mark(unit, FIRST_MARK + stage));
-    take(argument, copy->stage[stage], first, count - first < in_piece ? count - first : in_piece);
+    uint64_t first = (i - 1) * in_piece, turn = (i - 1) % STAGES, left = count - first;
+    DZO_TRY(dzo_unit_wait_mark(unit, FIRST_MARK + (int)turn));
+    take(argument, (const char *)stage + turn * STAGE_BYTES, first,
+         left < in_piece ? left : in_piece);
   }
   return DZO_OK;
 }
@@ -118,8 +120,9 @@ static msf_gpu_graph gpu_graph_of(const dzo_gpu_csr *csr, bool maximum) {
   };
 }
 
-static dzo_status sum_weights(dzo_context *context, const struct dzo_resident *copy,
-                              const dzo_graph *graph, const msf_gpu_result *found, dzo_msf *out) {
+static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
+                              dzo_msf *out) {
+  dzo_context *context = unit->context;
   int threads = context->threads;
   sum_job job = {.threads = threads,
                  .map = &graph->map,
@@ -129,7 +132,7 @@ static dzo_status sum_weights(dzo_context *context, const struct dzo_resident *c
   for (int t = 0; t < threads; t++)
     msf_sum_init(&job.sums[t]);
   uint64_t size = graph->map.wide ? sizeof(uint64_t) : sizeof(uint32_t);
-  dzo_status status = download(copy, found->keys, found->count, size, take_keys, &job);
+  dzo_status status = download(unit, found->keys, found->count, size, take_keys, &job);
   for (int t = 1; t < threads; t++)
     msf_sum_merge(&job.sums[0], &job.sums[t]);
   out->weight = msf_sum_weight(&job.sums[0], graph->map.type);
@@ -137,8 +140,9 @@ static dzo_status sum_weights(dzo_context *context, const struct dzo_resident *c
   return status;
 }
 
-static dzo_status take_result(dzo_context *context, const struct dzo_resident *copy,
-                              const dzo_graph *graph, const msf_gpu_result *found, dzo_msf *out) {
+static dzo_status take_result(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
+                              dzo_msf *out) {
+  dzo_context *context = unit->context;
   out->count = found->count;
   out->components = found->components;
   out->edges = dzo_alloc(context, found->count, sizeof *out->edges);
@@ -147,9 +151,9 @@ static dzo_status take_result(dzo_context *context, const struct dzo_resident *c
     return DZO_E_MEMORY;
   copy_job numbers = {.threads = context->threads, .to = (char *)out->edges};
   copy_job labels = {.threads = context->threads, .to = (char *)out->component_of};
-  DZO_TRY(download(copy, found->labels, graph->vertices, sizeof(uint32_t), take_labels, &labels));
-  DZO_TRY(download(copy, found->numbers, found->count, sizeof(uint64_t), take_numbers, &numbers));
-  return sum_weights(context, copy, graph, found, out);
+  DZO_TRY(download(unit, found->labels, graph->vertices, sizeof(uint32_t), take_labels, &labels));
+  DZO_TRY(download(unit, found->numbers, found->count, sizeof(uint64_t), take_numbers, &numbers));
+  return sum_weights(unit, graph, found, out);
 }
 
 /* The workspace of the solver serves for the result, which comes after it. */
@@ -166,7 +170,7 @@ static dzo_status make_result(dzo_context *context, const struct dzo_resident *c
   found.workspace_bytes = msf_gpu_result_bytes(&copy->csr, found.count);
   DZO_TRY(dzo_unit_workspace(unit, found.workspace_bytes, &found.workspace));
   DZO_TRY(msf_gpu_result_make(unit, &found));
-  return take_result(context, copy, graph, &found, out);
+  return take_result(unit, graph, &found, out);
 }
 
 static dzo_status solve_resident(dzo_context *context, const struct dzo_resident *copy,
