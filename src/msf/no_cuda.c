@@ -3,8 +3,10 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "msf/gpu.h"
+#include "msf/gpu_check.h"
 #include "msf/gpu_result.h"
 #include "msf/gpu_rows.h"
+#include "msf/seed.h"
 
 static dzo_status missing(dzo_unit *unit) {
   return dzo_fail(unit->context, DZO_E_DEVICE, "this dzo was built without CUDA");
@@ -45,5 +47,38 @@ uint64_t msf_gpu_rows_order_bytes(uint64_t count) {
 dzo_status msf_gpu_rows_order(dzo_unit *unit, const msf_gpu_graph *graph, uint64_t *arcs,
                               uint64_t count, void *workspace, uint64_t bytes) {
   (void)graph, (void)arcs, (void)count, (void)workspace, (void)bytes;
+  return missing(unit);
+}
+
+uint64_t msf_seed_workspace_bytes(const msf_gpu_graph *graph) {
+  (void)graph;
+  return 0;
+}
+
+dzo_status msf_seed_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
+  (void)graph, (void)forest;
+  return missing(unit);
+}
+
+dzo_status msf_seed_solve_host(dzo_unit *unit, const dzo_graph *graph, bool maximum,
+                               msf_gpu_forest *forest) {
+  (void)graph, (void)maximum, (void)forest;
+  return missing(unit);
+}
+
+uint64_t msf_gpu_check_bytes(const msf_gpu_graph *graph, uint64_t count) {
+  (void)graph, (void)count;
+  return 0;
+}
+
+dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint64_t *arcs,
+                         uint64_t count, msf_gpu_verdict *out) {
+  (void)graph, (void)arcs, (void)count, (void)out;
+  return missing(unit);
+}
+
+dzo_status msf_gpu_check_labels(dzo_unit *unit, const msf_gpu_graph *graph, const uint32_t *labels,
+                                uint64_t components, msf_gpu_verdict *out) {
+  (void)graph, (void)labels, (void)components, (void)out;
   return missing(unit);
 }
