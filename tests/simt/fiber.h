@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Fibers: stacks of their own in one real thread, which hand the processor to each other. */
+#ifndef SIMT_FIBER_H
+#define SIMT_FIBER_H
+
+#include <stddef.h>
+#include <ucontext.h>
+
+#include "simt.h"
+
+struct simt_fiber {
+  void *resume[5]; /* of __builtin_setjmp */
+  bool started;
+  ucontext_t begin;
+  void (*body)(simt_fiber *self);
+  void *user;
+  const void *stack; /* lowest address */
+  size_t stack_bytes;
+  void *fake_stack; /* AddressSanitizer's */
+  void *shadow;     /* ThreadSanitizer's */
+  simt_fiber *next; /* for lists */
+};
+
+/* The real thread's own stack as a fiber, so that fibers can hand the processor back to it. */
+void simt_fiber_of_thread(simt_fiber *fiber);
+/* A fiber that will run body(fiber), which must not return. It lives as long as the program. */
+simt_fiber *simt_fiber_create(void (*body)(simt_fiber *self), void *user);
+/* Run `to` until somebody switches to `from`. `ordered`: for ThreadSanitizer, what `from` did comes
+ * before what `to` does. */
+void simt_fiber_switch(simt_fiber *from, simt_fiber *to, bool ordered);
+/* For ThreadSanitizer: what came before a release of an address comes before what follows an
+ * acquire of it. */
+void simt_release(void *address);
+void simt_acquire(void *address);
+
+#endif
