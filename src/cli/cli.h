@@ -188,8 +188,10 @@ uint64_t cli_file_size(const char *path);
 bool cli_reads_once(const char *path);
 /* Do two paths, NULL or "-" among them, lead to one regular file, or are they to create one? */
 bool cli_same_file(const char *a, const char *b);
-/* "cpu", the processor a call runs on. */
-const char *cli_device_name(const cli_call *call);
+/* "cpu", "cuda" or "hybrid": who did the work. */
+const char *cli_device_name(dzo_device device);
+/* Tell what the last call did otherwise than asked, if anything. */
+void cli_tell_notice(cli_call *call);
 /* An exact sum as decimal text, the shortest that reads back as the same number. */
 enum { CLI_SUM_TEXT = 48 };
 void cli_sum_text(dzo_weight_sum sum, char text[CLI_SUM_TEXT]);

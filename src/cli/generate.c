@@ -102,7 +102,7 @@ static void report_json(const generate_job *job, const dzo_edges *edges) {
   cli_json_text(&json, "generator", job->kind);
   cli_json_count(&json, "scale", job->settings->scale);
   cli_json_count(&json, "seed", job->options.seed);
-  cli_json_text(&json, "device", cli_device_name(job->call));
+  cli_json_text(&json, "device", cli_device_name(DZO_DEVICE_CPU));
   cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
   cli_json_open_object(&json, "seconds");
   cli_json_seconds(&json, "generate", job->generate);

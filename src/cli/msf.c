@@ -41,6 +41,7 @@ static cli_exit solve_in_memory(msf_job *job) {
   if (status != DZO_OK)
     return msf_fail(job, status, CLI_FAILED);
   job->times.solve = cli_now() - begun;
+  cli_tell_notice(job->call);
   return CLI_DONE;
 }
 

@@ -174,5 +174,6 @@ cli_exit msf_solve_stream(msf_job *job) {
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_BAD_INPUT);
   job->times.solve = cli_now() - begun - job->times.read;
+  cli_tell_notice(call);
   return CLI_DONE;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/json.h"
 #include "cli/msf.h"
+#include "device/device.h"
 
 /* The most memory this process ever had resident, in bytes. */
 static uint64_t resident_peak(void) {
@@ -14,6 +15,12 @@ static uint64_t resident_peak(void) {
   if (getrusage(RUSAGE_SELF, &usage) != 0 || usage.ru_maxrss < 0)
     return 0;
   return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* The most GPU memory ever taken, in bytes. */
+static uint64_t gpu_peak(const msf_job *job) {
+  const dzo_unit *unit = job->call->context->gpu;
+  return unit != NULL ? unit->peak : 0;
 }
 
 static const char *format_name(const msf_job *job) {
@@ -38,13 +45,14 @@ static void report_json(const msf_job *job) {
   cli_json_sum(&json, "weight", dzo_msf_weight(job->msf));
   cli_json_flag(&json, "maximum", job->settings->maximum);
   cli_json_close_object(&json);
-  cli_json_text(&json, "device", cli_device_name(job->call));
+  cli_json_text(&json, "device", cli_device_name(dzo_msf_device(job->msf)));
   cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
   cli_json_flag(&json, "streamed", job->streamed);
   cli_json_text(&json, "plan", dzo_msf_plan(job->msf));
   cli_json_open_object(&json, "memory");
   cli_json_count(&json, "allocated", dzo_context_memory_peak(job->call->context));
   cli_json_count(&json, "resident", resident_peak());
+  cli_json_count(&json, "gpu", gpu_peak(job));
   cli_json_close_object(&json);
   cli_json_open_object(&json, "seconds");
   cli_json_seconds(&json, "read", t->read);
@@ -98,10 +106,15 @@ static void report_text(const msf_job *job, FILE *out) {
   (void)fprintf(out, "components    %llu\n", (unsigned long long)dzo_msf_components(msf));
   (void)fprintf(out, "weight        %s\n", weight);
   int threads = dzo_context_threads(job->call->context);
-  (void)fprintf(out, "device        %s, %d thread%s%s\n", cli_device_name(job->call), threads,
-                threads == 1 ? "" : "s", job->streamed ? ", streamed" : "");
+  (void)fprintf(out, "device        %s, %d thread%s%s\n", cli_device_name(dzo_msf_device(msf)),
+                threads, threads == 1 ? "" : "s", job->streamed ? ", streamed" : "");
   print_times(out, &job->times);
-  (void)fprintf(out, "memory        %s\n", memory);
+  (void)fprintf(out, "memory        %s", memory);
+  if (gpu_peak(job) > 0) {
+    cli_bytes_text(gpu_peak(job), memory);
+    (void)fprintf(out, ", %s of the GPU", memory);
+  }
+  (void)fputc('\n', out);
   if (job->verified)
     (void)fputs("verified      spanning, acyclic, minimal by the cycle property\n", out);
 }

@@ -14,8 +14,10 @@ const cli_option cli_common_options[] = {
      .argument = "auto|cpu|cuda[:N]|hybrid",
      .initial = "auto",
      COMMON(device),
-     .help = "Where to run. auto takes the fastest there is; a device asked for by name that is "
-             "missing is an error (exit status 4)."},
+     .help =
+         "Where to run: on the CPU, on the GPU (the first, or the one numbered N from 0), or on "
+         "both at once. auto takes what is fastest. The answer is the same. A device asked for "
+         "by name that is missing is an error (exit status 4)."},
     {.name = "threads",
      .kind = CLI_COUNT,
      .argument = "N",
@@ -33,7 +35,9 @@ const cli_option cli_common_options[] = {
      .kind = CLI_BYTES,
      .argument = "BYTES",
      COMMON(gpu_memory),
-     .help = "Plan for no more than this much memory of the GPU."},
+     .help =
+         "Take no more than this much memory of the GPU; without it, what is free. A graph that "
+         "needs more passes through it in pieces."},
     {.name = "seed",
      .kind = CLI_COUNT,
      .argument = "N",

@@ -36,6 +36,12 @@ void cli_note(cli_call *call, const char *format, ...) {
   va_end(arguments);
 }
 
+void cli_tell_notice(cli_call *call) {
+  const char *notice = dzo_context_notice(call->context);
+  if (notice[0] != '\0')
+    cli_note(call, "%s", notice);
+}
+
 static cli_exit exit_of(dzo_status status, cli_exit otherwise) {
   switch (status) {
   case DZO_OK:
@@ -157,8 +163,16 @@ bool cli_same_file(const char *a, const char *b) {
   return S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-const char *cli_device_name(const cli_call *call) {
-  (void)call;
+const char *cli_device_name(dzo_device device) {
+  switch (device) {
+  case DZO_DEVICE_CUDA:
+    return "cuda";
+  case DZO_DEVICE_HYBRID:
+    return "hybrid";
+  case DZO_DEVICE_AUTO:
+  case DZO_DEVICE_CPU:
+    break;
+  }
   return "cpu";
 }
 
