@@ -3,6 +3,7 @@
 /* The CUDA backend of a library built without CUDA: it counts no device and says why, so that none
  * of its other functions is ever called. */
 #include "device/device.h"
+#include "device/rates.h"
 
 static int no_count(const char **reason) {
   *reason = "this dzo was built without CUDA";
@@ -17,3 +18,18 @@ static dzo_status no_open(dzo_context *context, int index, dzo_unit **out) {
 
 const dzo_backend dzo_backend_cuda = {
     .kind = DZO_DEVICE_CUDA, .name = "cuda", .count = no_count, .open = no_open};
+
+dzo_status dzo_gpu_read_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
+  (void)unit;
+  (void)bytes;
+  *rate = 0;
+  return DZO_E_DEVICE;
+}
+
+dzo_status dzo_gpu_random_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
+  return dzo_gpu_read_rate(unit, bytes, rate);
+}
+
+dzo_status dzo_gpu_bus_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
+  return dzo_gpu_read_rate(unit, bytes, rate);
+}

@@ -253,22 +253,32 @@ static dzo_status count_arcs(csr_builder *b) {
   return status;
 }
 
-/* Room for slices of up to `wanted` arcs, but at least for the largest bucket. */
+static uint64_t tile_count_of(const csr_builder *b) { return (b->ends.count + TILE - 1) / TILE; }
+
+/* What take_room() takes for slices of so many arcs. */
+static uint64_t room_bytes(const csr_builder *b, uint64_t arcs) {
+  const uint64_t arrays = 9, padding = 256, tiles = tile_count_of(b) + 1;
+  uint64_t sorting = dzo_gpu_sort_bytes(arcs), summing = dzo_gpu_sum_bytes(tiles);
+  return arcs * (b->choices.presort ? 40 : 24) + tiles * sizeof(uint64_t) + arrays * padding +
+         (sorting > summing ? sorting : summing);
+}
+
+/* Slices as large as fits, but large enough for every bucket. */
 static uint64_t choose_capacity(const csr_builder *b) {
-  uint64_t largest = 1, an_arc = b->choices.presort ? 52 : 36; /* 12 of them for sorting */
+  uint64_t largest = 1, available = dzo_unit_available(b->unit);
   for (unsigned i = 0; i < BUCKETS; i++)
     largest = b->buckets[i] > largest ? b->buckets[i] : largest;
-  uint64_t fits = dzo_unit_available(b->unit) / 10 * 9 / an_arc;
-  uint64_t wanted = b->out->arcs < SLICE_ARCS ? b->out->arcs : SLICE_ARCS;
-  wanted = wanted > fits ? fits : wanted;
-  return wanted > largest ? wanted : largest;
+  uint64_t capacity = b->out->arcs < SLICE_ARCS ? b->out->arcs : SLICE_ARCS;
+  while (capacity > largest && room_bytes(b, capacity) > available)
+    capacity -= capacity / 8 + 1;
+  return capacity > largest ? capacity : largest;
 }
 
 static dzo_status take_room(csr_builder *b) {
   sort_room *r = &b->room;
   dzo_unit *unit = b->unit;
   r->capacity = choose_capacity(b);
-  r->tile_count = (b->ends.count + TILE - 1) / TILE;
+  r->tile_count = tile_count_of(b);
   DZO_TRY(dzo_unit_allocate(unit, r->capacity, sizeof *r->words_in, (void **)&r->words_in));
   DZO_TRY(dzo_unit_allocate(unit, r->capacity, sizeof *r->words_out, (void **)&r->words_out));
   DZO_TRY(dzo_unit_allocate(unit, r->capacity, sizeof *r->numbers_in, (void **)&r->numbers_in));
