@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The dzo authors
+# What only a real GPU can tell. Needs nvcc, CMake and a GPU; no network, and neither cmocka nor bats.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'END'
+Usage: tests/gpu.sh [test | sanitize | bench | all]
+
+  test      the unit tests that use a GPU, with contexts of device cuda and hybrid
+  sanitize  compute-sanitizer's memcheck and racecheck on the parity tests, made small
+  bench     dzo bench msf --quick on the GPU; set DZO_BENCH for other options
+  all       the three of them (the default), in less than eight minutes
+
+Builds in build-gpu/, or in the folder that DZO_BUILD_DIR names. DZO_CMAKE holds further options for
+CMake.
+END
+}
+
+build=${DZO_BUILD_DIR:-build-gpu}
+failed=()
+
+headline() { printf '\n==== %s\n' "$*"; }
+
+# Runs one part; what fails is told at the end.
+part() { # NAME COMMAND...
+  local name=$1 start=$SECONDS
+  shift
+  headline "$name"
+  if "$@"; then
+    printf 'ok      %s (%d s)\n' "$name" $((SECONDS - start))
+  else
+    printf 'FAILED  %s (%d s)\n' "$name" $((SECONDS - start))
+    failed+=("$name")
+  fi
+}
+
+build_all() {
+  local options=(-DDZO_CUDA=AUTO -DDZO_BUILD_TESTS=ON -DDZO_GPU_TESTS=ON)
+  if ! pkg-config --exists cmocka 2>/dev/null; then
+    options+=(-DDZO_TESTS_WITHOUT_CMOCKA=ON)
+  fi
+  if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
+    options+=(-G Ninja)
+  fi
+  mkdir -p "$build"
+  # shellcheck disable=SC2086
+  if ! { cmake -S . -B "$build" "${options[@]}" ${DZO_CMAKE:-} &&
+    cmake --build "$build" --parallel --target dzo-cli dzo_gpu_tests; } >"$build/log" 2>&1; then
+    tail -n 60 "$build/log"
+    exit 1
+  fi
+}
+
+run_tests() {
+  # One GPU: tests one after another, so that none is starved of its memory.
+  ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
+}
+
+sanitize() { # TOOL
+  # Nothing but parity: each kernel runs in it, with every kind of graph.
+  DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 150 \
+    compute-sanitizer --tool "$1" --error-exitcode 99 --print-limit 20 \
+    "$build/tests/unit/test_parity"
+}
+
+bench() {
+  # shellcheck disable=SC2086
+  timeout 200 "$build/dzo" bench msf --device cuda ${DZO_BENCH:---quick}
+}
+
+case ${1:-all} in
+  test | sanitize | bench | all) ;;
+  help | -h | --help) usage; exit 0 ;;
+  *) usage >&2; exit 2 ;;
+esac
+what=${1:-all}
+headline "Building in $build"
+build_all
+"$build/dzo" info
+if [ "$what" = test ] || [ "$what" = all ]; then
+  part "tests on the GPU" run_tests
+fi
+if [ "$what" = sanitize ] || [ "$what" = all ]; then
+  for tool in memcheck racecheck; do
+    part "compute-sanitizer $tool" sanitize "$tool"
+  done
+fi
+if [ "$what" = bench ] || [ "$what" = all ]; then
+  part "bench" bench
+fi
+headline "In all $SECONDS s"
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'failed: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "everything passed"
