@@ -303,17 +303,20 @@ unsigned simt_block_barrier(simt_kind kind, bool value, const char *file, int li
     same_place(&block->where, kind, file, line);
   }
   block->count += value;
-  simt_release(&block->arrived);
+  /* Who is late at this barrier must not seem to come after who is early at the next. */
+  void *barrier = &block->barrier[block->barriers % 2];
+  simt_release(barrier);
   if (++block->arrived < block->threads) {
     block->waits[simt_here.thread.x] = {kind, file, line};
     let_others_run(block);
   } else {
     if (kind == SIMT_GRID_SYNC) {
-      simt_acquire(&block->arrived);
+      simt_acquire(barrier);
       meet_grid(block->grid, file, line);
-      simt_release(&block->arrived);
+      simt_release(barrier);
     }
     block->arrived = 0;
+    block->barriers++;
     block->counted = block->count;
     make_all_ready(block, 0, block->threads);
     if ((simt_random(&block->random) & 3) != 0) {
@@ -321,7 +324,7 @@ unsigned simt_block_barrier(simt_kind kind, bool value, const char *file, int li
       let_others_run(block);
     }
   }
-  simt_acquire(&block->arrived);
+  simt_acquire(barrier);
   return block->counted;
 }
 

@@ -37,7 +37,8 @@ struct simt_block {
   uint64_t random;
   unsigned threads, ended;
   /* The barrier of the block. */
-  unsigned arrived, count, counted;
+  unsigned arrived, count, counted, barriers;
+  uint64_t barrier[2]; /* for simt_release() only */
   simt_where where;
   simt_warp warps[SIMT_MOST_WARPS];
   /* Threads that can run: a ring. */

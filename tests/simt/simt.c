@@ -261,7 +261,7 @@ static void marks_order_queues(void **state) {
 /* ---- Mistakes ---------------------------------------------------------------------------------
  */
 
-/* Run in a child process what must end it with a message that contains `text`. */
+/* Run in a child process what must be found out, with a message that contains `text`. */
 static void dies(kernels_mistake mistake, const char *text) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
@@ -285,7 +285,6 @@ static void dies(kernels_mistake mistake, const char *text) {
   (void)close(ends[0]);
   int status = 0;
   assert_int_equal(waitpid(child, &status, 0), child);
-  assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   if (strstr(message, text) == NULL)
     fail_msg("no \"%s\" in: %s", text, message);
 }
@@ -330,7 +329,8 @@ static uint64_t with_seed(int seed, kernels_mistake mistake) {
 static void seeds_show_races(void **state) {
   (void)state;
 #ifdef __SANITIZE_THREAD__
-  skip();
+  dies(MISSING_BARRIER, "data race");
+  return;
 #endif
   int different = 0;
   for (int seed = 1; seed <= 5; seed++)
