@@ -18,10 +18,29 @@ static const int every_team[TEAMS] = {1, 2, 3, 8};
 
 dzo_context *teams[TEAMS];
 
-dzo_context *context_of(int threads) {
+bool tests_gpu(void) {
+  const char *device = getenv("DZO_TEST_DEVICE");
+  return device != NULL && (strcmp(device, "cuda") == 0 || strcmp(device, "hybrid") == 0);
+}
+
+dzo_context_options wishes_of(int threads) {
   dzo_context_options options;
   dzo_context_options_init(&options);
   options.threads = threads;
+  options.device = DZO_DEVICE_CPU;
+  if (tests_gpu())
+    options.device = getenv("DZO_TEST_DEVICE")[0] == 'c' ? DZO_DEVICE_CUDA : DZO_DEVICE_HYBRID;
+  const char *memory = getenv("DZO_TEST_GPU_MEMORY");
+  options.gpu_memory = memory != NULL ? strtoull(memory, NULL, 10) : 0;
+  return options;
+}
+
+bool leaks(const dzo_context *context) {
+  return context->gpu == NULL && dzo_context_memory_used(context) != 0;
+}
+
+dzo_context *context_of(int threads) {
+  dzo_context_options options = wishes_of(threads);
   dzo_context *context;
   assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
   return context;
@@ -119,6 +138,8 @@ dzo_graph *prepare(dzo_context *context, const dzo_edges *edges, preparation how
     must(context, dzo_graph_sort_rows(context, graph, DZO_ROWS_BY_WEIGHT));
   if (how == COMPRESSED || how == COMPRESSED_BY_WEIGHT)
     must(context, dzo_graph_compress(context, graph));
+  if (tests_gpu() && getenv("DZO_TEST_RESIDENT") != NULL)
+    must(context, dzo_graph_upload(context, graph));
   return graph;
 }
 
@@ -185,11 +206,20 @@ static void expect_renumbered(dzo_context *context, const dzo_msf *msf, const dz
 
 void check_in_memory(dzo_context *context, const dzo_edges *edges, preparation how, int maximum,
                      const oracle_forest *f, const char *name) {
+  check_prepared(context, edges, how, false, maximum, f, name);
+}
+
+void check_prepared(dzo_context *context, const dzo_edges *edges, preparation how, bool upload,
+                    int maximum, const oracle_forest *f, const char *name) {
   char what[200];
   snprintf(what, sizeof what, "%s, %s, %s, %d threads", name, preparation_names[how],
            maximum ? "maximum" : "minimum", dzo_context_threads(context));
   dzo_graph *graph = prepare(context, edges, how);
+  if (upload)
+    must(context, dzo_graph_upload(context, graph));
   dzo_msf *msf = solve(context, graph, maximum);
+  if (dzo_context_notice(context)[0] != '\0')
+    fail_msg("%s: %s", what, dzo_context_notice(context));
   if (how < RENUMBERED)
     expect_forest(context, msf, graph, edges, f, what);
   else
@@ -197,7 +227,7 @@ void check_in_memory(dzo_context *context, const dzo_edges *edges, preparation h
   expect_verified(context, edges, msf, maximum, what);
   dzo_msf_destroy(msf);
   dzo_graph_destroy(graph);
-  if (dzo_context_memory_used(context) != 0)
+  if (leaks(context))
     fail_msg("%s: %d bytes leak", what, (int)dzo_context_memory_used(context));
 }
 
@@ -256,7 +286,7 @@ void check_stream(dzo_context *context, const dzo_edges *edges, uint64_t most, b
   EXPECT(chunks.closed == 0); /* the caller's to close */
   expect_forest(context, msf, NULL, edges, f, what);
   dzo_msf_destroy(msf);
-  if (dzo_context_memory_used(context) != 0)
+  if (leaks(context))
     fail_msg("%s: %d bytes leak", what, (int)dzo_context_memory_used(context));
 }
 

@@ -4,6 +4,8 @@
 #ifndef DZO_TESTS_FOREST_CHECKS_H
 #define DZO_TESTS_FOREST_CHECKS_H
 
+#include "base/context.h"
+
 #include "oracle.h"
 #include "random_graphs.h"
 
@@ -21,6 +23,13 @@ extern dzo_context *teams[TEAMS];
 int make_teams(void **state);
 int break_teams(void **state);
 dzo_context *context_of(int threads);
+/* What context_of() asks for. The environment says where the tests run: DZO_TEST_DEVICE is cpu
+ * (without it), cuda or hybrid; DZO_TEST_GPU_MEMORY the bytes of GPU memory to take at most; with
+ * DZO_TEST_RESIDENT graphs are uploaded before they are solved. */
+dzo_context_options wishes_of(int threads);
+bool tests_gpu(void);
+/* Does it hold memory, where nothing lives? (With a GPU it keeps some for the next call.) */
+bool leaks(const dzo_context *context);
 
 /* The call succeeded. */
 void must(dzo_context *context, dzo_status status);
@@ -44,6 +53,9 @@ dzo_msf *solve(dzo_context *context, const dzo_graph *graph, int maximum);
 /* Prepare, solve, compare, verify. */
 void check_in_memory(dzo_context *context, const dzo_edges *edges, preparation how, int maximum,
                      const oracle_forest *f, const char *name);
+/* The same, from a copy in GPU memory where `upload`. The solver has to do as asked: no notice. */
+void check_prepared(dzo_context *context, const dzo_edges *edges, preparation how, bool upload,
+                    int maximum, const oracle_forest *f, const char *name);
 
 /* An edge list as a source of chunks of random sizes. */
 typedef struct chunk_source {

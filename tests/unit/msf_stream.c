@@ -178,9 +178,7 @@ static void a_stream_keeps_a_forest_not_the_edges(void **state) {
   uint64_t peaks[2];
   for (int i = 0; i < 2; i++) {
     *edges = (endless){.random = {7}, .vertices = 2000, .left = i == 0 ? 200000 : 800000};
-    dzo_context_options options;
-    dzo_context_options_init(&options);
-    options.threads = 2;
+    dzo_context_options options = wishes_of(2);
     options.memory = 8 << 20;
     dzo_context *context;
     assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
@@ -207,9 +205,7 @@ static int stop_after(void *user, const char *phase, uint64_t done, uint64_t tot
 static void cancelling_leaves_nothing(void **state) {
   (void)state;
   int calls_left = INT32_MAX, cancelled = 0;
-  dzo_context_options options;
-  dzo_context_options_init(&options);
-  options.threads = 2;
+  dzo_context_options options = wishes_of(2);
   options.progress = stop_after;
   options.progress_user = &calls_left;
   dzo_context *context;
@@ -225,14 +221,14 @@ static void cancelling_leaves_nothing(void **state) {
     if (status != DZO_OK) {
       assert_int_equal(status, DZO_E_CANCELLED);
       assert_null(msf);
-      assert_int_equal(dzo_context_memory_used(context), 0);
+      assert_false(leaks(context));
     }
     assert_in_range(cancelled, 0, 10000);
   }
   assert_in_range(cancelled, 2, 10000);
   dzo_msf_destroy(msf);
   random_graph_free(g);
-  assert_int_equal(dzo_context_memory_used(context), 0);
+  assert_false(leaks(context));
   dzo_context_destroy(context);
 }
 
@@ -246,7 +242,7 @@ static void expect_stream_error(const dzo_edges *edges, dzo_status failure, dzo_
     assert_null(msf);
     if (strstr(dzo_context_message(context), words) == NULL)
       fail_msg("expected \"%s\" in: %s", words, dzo_context_message(context));
-    assert_int_equal(dzo_context_memory_used(context), 0);
+    assert_false(leaks(context));
   }
 }
 
@@ -295,7 +291,7 @@ static void expect_fixed(const fixed_source *chunks, dzo_status expected, const 
   if (strstr(dzo_context_message(teams[1]), words) == NULL)
     fail_msg("expected \"%s\" in: %s", words, dzo_context_message(teams[1]));
   dzo_msf_destroy(msf);
-  assert_int_equal(dzo_context_memory_used(teams[1]), 0);
+  assert_false(leaks(teams[1]));
 }
 
 static void chunks_must_go_together(void **state) {
