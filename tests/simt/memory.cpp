@@ -39,7 +39,9 @@ cudaMemoryType simt_memory_type(const void *pointer) {
 
 void simt_check_copy(const void *pointer, size_t bytes) {
   memory_blocks::iterator at = block_of(pointer);
-  if (at != blocks->end() && (uintptr_t)pointer + bytes > at->first + at->second.bytes)
+  /* What begins at its end is other memory, of the host's. */
+  uintptr_t end = at != blocks->end() ? at->first + at->second.bytes : 0;
+  if ((uintptr_t)pointer < end && (uintptr_t)pointer + bytes > end)
     simt_die("a copy or fill of %zu bytes reaches beyond its block of %zu", bytes,
              at->second.bytes);
 }
