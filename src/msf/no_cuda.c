@@ -4,6 +4,7 @@
  * opened then, so none of it is ever called. */
 #include "msf/gpu.h"
 #include "msf/gpu_check.h"
+#include "msf/gpu_filter.h"
 #include "msf/gpu_result.h"
 #include "msf/gpu_rows.h"
 #include "msf/seed.h"
@@ -81,4 +82,45 @@ dzo_status msf_gpu_check_labels(dzo_unit *unit, const msf_gpu_graph *graph, cons
                                 uint64_t components, msf_gpu_verdict *out) {
   (void)graph, (void)labels, (void)components, (void)out;
   return missing(unit);
+}
+
+dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices) {
+  (void)vertices;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk) {
+  (void)chunk;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_count(msf_filter *f, uint64_t *to) {
+  (void)to;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
+  (void)count;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
+  (void)labels;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots) {
+  (void)bounds, (void)roots;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+                           uint64_t *bounds, uint32_t *roots) {
+  (void)vertices, (void)count, (void)bounds, (void)roots;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_bits(msf_filter *f, uint32_t root, uint64_t bound, uint32_t **bits) {
+  (void)root, (void)bound, (void)bits;
+  return missing(f->unit);
 }

@@ -36,7 +36,7 @@ static void check_scratch(const char *what, void *scratch, uint64_t bytes, uint6
 
 /* As much as the real one might ask for; it is written to, so that it must be the caller's. */
 uint64_t dzo_gpu_sort_bytes(uint64_t count) { return 16 * count + 1000; }
-uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) { return 1000 + count % 1000; }
+uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) { return 1000 + count / 64; }
 uint64_t dzo_gpu_sum_bytes(uint64_t count) { return count / 64 + 1000; }
 
 template <typename Value>

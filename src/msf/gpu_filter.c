@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The memory of a filter on the GPU. */
+#include "msf/gpu_filter.h"
+
+#include "device/primitives.h"
+
+/* Cuts pieces off a block of memory; with no block, only adds up. */
+typedef struct cutter {
+  char *memory;
+  uint64_t used;
+} cutter;
+
+static void *cut(cutter *c, uint64_t count, uint64_t size) {
+  void *piece = c->memory == NULL ? NULL : c->memory + c->used;
+  c->used += (count * size + 255) / 256 * 256;
+  return piece;
+}
+
+static uint64_t scratch_bytes(uint64_t edges) {
+  uint64_t sort = dzo_gpu_sort_keys_bytes(edges);
+  uint64_t sum = dzo_gpu_sum_bytes(edges / MSF_TILE + 1);
+  return sort > sum ? sort : sum;
+}
+
+static void place(msf_filter *f, cutter *c) {
+  const msf_filter_shape *shape = &f->shape;
+  const bool there[MSF_COLUMNS] = {[MSF_U] = true,
+                                   [MSF_V] = true,
+                                   [MSF_ID] = true,
+                                   [MSF_KEY] = true,
+                                   [MSF_KEY_HIGH] = shape->wide,
+                                   [MSF_ID_HIGH] = shape->long_ids};
+  f->control = cut(c, 1, sizeof *f->control);
+  for (int i = 0; i < MSF_COLUMNS; i++)
+    f->columns[i] = there[i] ? cut(c, shape->capacity, sizeof(uint32_t)) : NULL;
+  f->nodes = cut(c, 2 * shape->room + 128, sizeof *f->nodes);
+  f->names = shape->named ? cut(c, shape->room, sizeof *f->names) : NULL;
+  f->first = cut(c, shape->capacity, sizeof *f->first);
+  f->second = cut(c, shape->capacity, sizeof *f->second);
+  f->masks = cut(c, shape->chunk_edges / 32 + MSF_TILE / 32, sizeof *f->masks);
+  f->tiles = cut(c, shape->capacity / MSF_TILE + 2, sizeof *f->tiles);
+  f->scratch_bytes = scratch_bytes(shape->capacity);
+  f->scratch = cut(c, f->scratch_bytes, 1);
+}
+
+uint64_t msf_filter_bytes(const msf_filter_shape *shape) {
+  msf_filter f = {.shape = *shape};
+  cutter c = {0};
+  place(&f, &c);
+  return c.used;
+}
+
+void msf_filter_place(msf_filter *f, dzo_unit *unit, const msf_filter_shape *shape, void *memory) {
+  *f = (msf_filter){.unit = unit, .shape = *shape};
+  cutter c = {.memory = memory};
+  place(f, &c);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Filtering chunks of edges against the forest, and what the forest tells of its vertices. */
+#include "msf/gpu_filter.h"
+
+#include "device/cuda.h"
+#include "msf/gpu_filter.cuh"
+
+/* ---- Edges of a chunk ------------------------------------------------------------------------ */
+
+typedef struct chunk_edge {
+  uint32_t u, v;
+  uint64_t key;
+} chunk_edge;
+
+/* The row of edge i. */
+static __device__ __forceinline__ uint32_t row_of(const msf_chunk &chunk, uint32_t i) {
+  uint32_t low = __ldg(&chunk.tile_rows[i / MSF_TILE]);
+  uint32_t high = __ldg(&chunk.tile_rows[i / MSF_TILE + 1]);
+  while (low < high) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    if (__ldg(&chunk.starts[middle]) <= i)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+static __device__ __forceinline__ uint64_t key_of(const msf_filter &f, const msf_chunk &chunk,
+                                                  uint32_t i) {
+  if (chunk.keys == NULL)
+    return f.shape.flip;
+  uint64_t key = f.shape.wide ? __ldg((const uint64_t *)chunk.keys + i)
+                              : __ldg((const uint32_t *)chunk.keys + i);
+  return key ^ f.shape.flip;
+}
+
+/* `row` is the edge's row in the chunk, where it has rows. */
+static __device__ __forceinline__ chunk_edge read_edge(const msf_filter &f, const msf_chunk &chunk,
+                                                       uint32_t i, uint32_t row) {
+  chunk_edge e;
+  e.u = chunk.rows > 0 ? chunk.first_row + row : __ldg(&chunk.u[i]);
+  e.v = __ldg(&chunk.v[i]);
+  e.key = key_of(f, chunk, i);
+  return e;
+}
+
+/* ---- The filter ------------------------------------------------------------------------------ */
+
+/* Is a tie between the new edge e and edge i of the forest, which came before, won by e? */
+static __device__ bool wins_tie(const msf_filter &f, const chunk_edge &e, uint32_t i) {
+  if (f.shape.ordered)
+    return false;
+  uint64_t a = msf_name(f, e.u), b = msf_name(f, e.v);
+  uint64_t c = msf_name(f, f.columns[MSF_U][i]), d = msf_name(f, f.columns[MSF_V][i]);
+  uint64_t first = min(a, b), other_first = min(c, d);
+  return first != other_first ? first < other_first : max(a, b) < max(c, d);
+}
+
+/* Does e come before the edge of this link? */
+template <bool DIRECT>
+static __device__ __forceinline__ bool precedes(const msf_filter &f, const chunk_edge &e,
+                                                uint32_t value) {
+  if (DIRECT)
+    return (uint32_t)e.key < value;
+  if (value == MSF_NODE_NONE)
+    return false;
+  uint64_t key = msf_column_key(f, value);
+  return e.key != key ? e.key < key : wins_tie(f, e, value);
+}
+
+/* Do the forest's edges before e already join its endpoints? */
+template <bool DIRECT>
+static __device__ __forceinline__ bool is_ruled_out(const msf_filter &f, const chunk_edge &e) {
+  uint32_t a = e.u, b = e.v;
+  while (a != b) {
+    msf_node x = msf_load_node(f.nodes + a), y = msf_load_node(f.nodes + b);
+    if (x.parent == MSF_NODE_NONE || y.parent == MSF_NODE_NONE)
+      return false;
+    if (precedes<DIRECT>(f, e, x.value) || precedes<DIRECT>(f, e, y.value))
+      return false;
+    a = x.parent & ~MSF_NODE_FLAG;
+    b = y.parent & ~MSF_NODE_FLAG;
+  }
+  return true;
+}
+
+/* A block a tile: a bit for each edge that is kept, and their number. */
+template <bool DIRECT>
+static __global__ void __launch_bounds__(MSF_TILE) filter(msf_filter f, msf_chunk chunk) {
+  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
+  bool keep = false;
+  if (i < chunk.edges) {
+    chunk_edge e = read_edge(f, chunk, i, chunk.rows > 0 ? row_of(chunk, i) : 0);
+    keep = e.u != e.v && !is_ruled_out<DIRECT>(f, e);
+  }
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, keep);
+  if (dzo_lane() == 0)
+    f.masks[i / 32] = mask;
+  uint32_t kept = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
+  if (threadIdx.x == 0)
+    f.tiles[blockIdx.x] = kept;
+}
+
+/* Write the kept edges of a tile behind those of the tiles before. */
+static __global__ void __launch_bounds__(MSF_TILE)
+    append(msf_filter f, msf_chunk chunk, unsigned turn) {
+  uint32_t tile = blockIdx.x, kept = f.tiles[tile];
+  bool is_last = tile + 1 == gridDim.x;
+  if (kept == 0 && !is_last)
+    return;
+  uint32_t before = 0;
+  for (uint32_t t = threadIdx.x; t < tile; t += MSF_TILE)
+    before += f.tiles[t];
+  before = msf_block_sum(before);
+  uint64_t base = f.control->counts[turn] + before;
+  if (is_last && threadIdx.x == 0)
+    f.control->counts[turn ^ 1] = base + kept;
+  uint32_t i = tile * MSF_TILE + threadIdx.x, word = threadIdx.x / 32;
+  uint32_t mask = f.masks[i / 32];
+  if (!(mask >> dzo_lane() & 1))
+    return;
+  for (uint32_t w = 0; w < word; w++)
+    base += __popc(f.masks[tile * (MSF_TILE / 32) + w]);
+  base += __popc(mask & dzo_lanes_below());
+  uint32_t row = chunk.rows > 0 ? row_of(chunk, i) : 0;
+  chunk_edge e = read_edge(f, chunk, i, row);
+  uint64_t id = chunk.rows > 0 ? i + __ldg(&chunk.shifts[row]) : chunk.first_id + chunk.ids[i];
+  f.columns[MSF_U][base] = e.u;
+  f.columns[MSF_V][base] = e.v;
+  f.columns[MSF_ID][base] = (uint32_t)id;
+  f.columns[MSF_KEY][base] = (uint32_t)e.key;
+  if (f.shape.wide)
+    f.columns[MSF_KEY_HIGH][base] = (uint32_t)(e.key >> 32);
+  if (f.shape.long_ids)
+    f.columns[MSF_ID_HIGH][base] = (uint32_t)(id >> 32);
+}
+
+dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk) {
+  unsigned tiles = (chunk->edges + MSF_TILE - 1) / MSF_TILE;
+  if (tiles == 0)
+    return DZO_OK;
+  if (msf_is_direct(*f))
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<true>, tiles, MSF_TILE, *f, *chunk));
+  else
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<false>, tiles, MSF_TILE, *f, *chunk));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, append, tiles, MSF_TILE, *f, *chunk, f->turn));
+  f->turn ^= 1;
+  return DZO_OK;
+}
+
+dzo_status msf_filter_count(msf_filter *f, uint64_t *to) {
+  return dzo_unit_copy(f->unit, 0, to, &f->control->counts[f->turn], sizeof *to);
+}
+
+/* ---- Vertices -------------------------------------------------------------------------------- */
+
+static __global__ void make_roots(msf_filter f, uint32_t begin, uint32_t end) {
+  for (uint32_t v = begin + blockIdx.x * blockDim.x + threadIdx.x; v < end;
+       v += gridDim.x * blockDim.x)
+    f.nodes[v] = msf_node{MSF_NODE_NONE, 0};
+}
+
+dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices) {
+  if (f->vertices == 0) {
+    DZO_TRY(dzo_unit_fill(f->unit, 0, f->control, 0, sizeof *f->control));
+    f->turn = 0;
+  }
+  if (vertices > f->vertices)
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, make_roots, msf_blocks(*f, vertices - f->vertices), 256, *f,
+                       (uint32_t)f->vertices, (uint32_t)vertices));
+  f->vertices = vertices;
+  return DZO_OK;
+}
+
+/* ---- What the forest tells ------------------------------------------------------------------- */
+
+static __global__ void find_trees(msf_filter f, uint32_t *labels) {
+  for (uint32_t v = blockIdx.x * blockDim.x + threadIdx.x; v < f.vertices;
+       v += gridDim.x * blockDim.x) {
+    msf_node x = msf_load_node(f.nodes + v);
+    while (x.parent != MSF_NODE_NONE)
+      x = msf_load_node(f.nodes + (x.parent & ~MSF_NODE_FLAG));
+    labels[v] = x.value;
+  }
+}
+
+dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
+  *labels = reinterpret_cast<uint32_t *>(f->first);
+  return DZO_LAUNCH(f->unit, 0, find_trees, msf_blocks(*f, f->vertices), 256, *f, *labels);
+}
+
+static __device__ __forceinline__ uint64_t link_key(const msf_filter &f, uint32_t value) {
+  if (msf_is_direct(f))
+    return value;
+  return value == MSF_NODE_NONE ? 0 : msf_column_key(f, value);
+}
+
+static __global__ void find_bounds(msf_filter f, uint64_t *bounds, uint32_t *roots) {
+  for (uint32_t v = blockIdx.x * blockDim.x + threadIdx.x; v < f.vertices;
+       v += gridDim.x * blockDim.x) {
+    uint32_t at = v;
+    uint64_t bound = 0;
+    msf_node x = msf_load_node(f.nodes + at);
+    while (x.parent != MSF_NODE_NONE) {
+      bound = max(bound, link_key(f, x.value));
+      at = x.parent & ~MSF_NODE_FLAG;
+      x = msf_load_node(f.nodes + at);
+    }
+    bounds[v] = bound;
+    roots[v] = at;
+  }
+}
+
+dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots) {
+  *bounds = f->first;
+  *roots = reinterpret_cast<uint32_t *>(f->second);
+  return DZO_LAUNCH(f->unit, 0, find_bounds, msf_blocks(*f, f->vertices), 256, *f, *bounds, *roots);
+}
+
+static __global__ void look(msf_filter f, const uint32_t *vertices, uint32_t count,
+                            uint64_t *bounds, uint32_t *roots) {
+  uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count)
+    return;
+  bounds[i] = f.first[vertices[i]];
+  roots[i] = reinterpret_cast<const uint32_t *>(f.second)[vertices[i]];
+}
+
+dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+                           uint64_t *bounds, uint32_t *roots) {
+  return DZO_LAUNCH(f->unit, 0, look, (count + 255) / 256, 256, *f, vertices, count, bounds, roots);
+}
+
+static __global__ void mark_below(msf_filter f, uint32_t root, uint64_t bound, uint32_t *bits) {
+  const uint32_t *roots = reinterpret_cast<const uint32_t *>(f.second);
+  uint32_t stride = gridDim.x * blockDim.x;
+  for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < f.vertices;
+       at += stride) {
+    uint32_t v = at + dzo_lane();
+    bool is = v < f.vertices && roots[v] == root && f.first[v] <= bound;
+    uint32_t mask = __ballot_sync(DZO_WARP_ALL, is);
+    if (dzo_lane() == 0)
+      bits[at / 32] = mask;
+  }
+}
+
+dzo_status msf_filter_bits(msf_filter *f, uint32_t root, uint64_t bound, uint32_t **bits) {
+  *bits = reinterpret_cast<uint32_t *>(f->second) + f->shape.capacity;
+  return DZO_LAUNCH(f->unit, 0, mark_below, msf_blocks(*f, f->vertices), 256, *f, root, bound,
+                    *bits);
+}

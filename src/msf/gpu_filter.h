@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* A running forest on the GPU, against which edges are filtered that come chunk by chunk, each
+ * once. Edges are columns of 32 bits: first the forest, then the batch of newer edges that it does
+ * not rule out. The forest's Boruvka hierarchy stands beside it: node k of a level is a component,
+ * its parent the component that it merged into, by the edge that it chose. The heaviest edge on the
+ * path of the forest between two vertices is the heaviest on their climbs to the node where they
+ * meet (V. King, "A simpler minimum spanning tree verification algorithm", 1997), so an edge is
+ * ruled out if it comes after all of these. */
+#ifndef DZO_MSF_GPU_FILTER_H
+#define DZO_MSF_GPU_FILTER_H
+
+#include "device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MSF_U, MSF_V, MSF_ID, MSF_KEY, MSF_KEY_HIGH, MSF_ID_HIGH, MSF_COLUMNS };
+enum { MSF_TILE = 256 }; /* edges that a block handles */
+
+#define MSF_NODE_NONE UINT32_MAX          /* the parent of a root */
+#define MSF_NODE_FLAG (UINT32_C(1) << 31) /* set in every other parent */
+
+/* Vertices at most, so that nodes fit below the flag, and edges in memory at most. */
+#define MSF_FILTER_VERTICES_MAX ((UINT64_C(1) << 30) - 256)
+#define MSF_FILTER_EDGES_MAX ((UINT64_C(1) << 31) - 256)
+
+/* `value` of a root: the number of its tree; else the edge that leads to the parent: its key where
+ * keys are narrow and edges ordered, otherwise its place in the forest. */
+typedef struct msf_node {
+  uint32_t parent, value;
+} msf_node;
+
+typedef struct msf_filter_shape {
+  uint64_t room;        /* vertices, at most */
+  uint64_t capacity;    /* edges of forest and batch, at most */
+  uint64_t chunk_edges; /* edges of a chunk, at most */
+  bool wide;            /* 64-bit keys, else 32 */
+  bool ordered;  /* edges of equal key come in the total order: of two, the first goes before */
+  bool named;    /* vertices have names, which break ties; else their numbers do */
+  bool long_ids; /* 64 bits identify an edge, else 32 */
+  uint64_t flip; /* key ^ flip ascends in the order wanted */
+} msf_filter_shape;
+
+typedef struct msf_filter_control {
+  uint64_t counts[2];  /* edges in the columns; which of them alternates from chunk to chunk */
+  uint32_t made;       /* nodes above level 0 */
+  uint32_t components; /* trees */
+  uint32_t live[2];    /* rounds in turn: is there an edge between components? */
+  uint32_t pending[4]; /* passes in turn: is there a node whose new component is not known? */
+} msf_filter_control;
+
+/* All pointers are device memory. */
+typedef struct msf_filter {
+  dzo_unit *unit;
+  msf_filter_shape shape;
+  uint64_t vertices;
+  uint32_t *columns[MSF_COLUMNS]; /* [capacity] each, or NULL */
+  msf_node *nodes;                /* [2 * room + 128] */
+  uint64_t *names;                /* [room] or NULL */
+  uint64_t *first, *second;       /* [capacity], for merging */
+  uint32_t *masks;                /* [chunk_edges / 32] which edges of a chunk are kept */
+  uint32_t *tiles;                /* [capacity / MSF_TILE] edges kept of each tile */
+  void *scratch;
+  uint64_t scratch_bytes;
+  msf_filter_control *control;
+  unsigned turn; /* which of control->counts counts now */
+} msf_filter;
+
+/* Edges on their way: rows, or a list. Device memory. */
+typedef struct msf_chunk {
+  uint32_t edges;
+  uint32_t rows;             /* 0: a list */
+  uint32_t first_row;        /* the vertex of row 0 */
+  const uint32_t *starts;    /* [rows + 1] where each row begins */
+  const uint32_t *shifts;    /* [rows] to add to an edge's place here, for its id */
+  const uint32_t *tile_rows; /* [tiles + 1] the row of the first edge of each tile; the last row */
+  const uint32_t *u;         /* [edges] of a list */
+  const uint32_t *ids;       /* [edges] of a list */
+  uint64_t first_id;         /* of a list: to add to the ids */
+  const uint32_t *v;         /* [edges] */
+  const void *keys;          /* [edges] of 32 or 64 bits, or NULL: all 0 */
+} msf_chunk;
+
+/* Bytes of device memory for a shape, and how it is laid out in them. */
+uint64_t msf_filter_bytes(const msf_filter_shape *shape);
+void msf_filter_place(msf_filter *f, dzo_unit *unit, const msf_filter_shape *shape, void *memory);
+
+/* All that follows is work of queue 0, defined in gpu_filter.cu and gpu_merge.cu. */
+
+/* There are `vertices` vertices from now on; new ones are trees. The first call also empties the
+ * columns. */
+dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices);
+/* Filter a chunk and append what is kept to the batch; there must be room. */
+dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk);
+/* Copy the number of edges in the columns to staging memory. */
+dzo_status msf_filter_count(msf_filter *f, uint64_t *to);
+/* The columns hold `count` edges: make them the forest of themselves. */
+dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
+/* After a merge: the tree of each vertex. *labels is device memory, [vertices]. */
+dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
+/* After a merge: for each vertex the heaviest key on its climb to its root, and the root.
+ * *bounds [vertices] and *roots [vertices] are device memory. */
+dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots);
+/* Then: the bounds and roots of `count` vertices. */
+dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+                           uint64_t *bounds, uint32_t *roots);
+/* Then: a bit for each vertex below this root whose bound is at most `bound`. *bits is device
+ * memory, [vertices / 32]. */
+dzo_status msf_filter_bits(msf_filter *f, uint32_t root, uint64_t bound, uint32_t **bits);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Merging a batch into the forest: edges are ranked by the total order with stable sorts, then
+ * Boruvka's rounds run on ranks, all in one launch, and leave the new hierarchy behind. The
+ * component that most edges touch abstains from choosing: others may still merge into it (the cut
+ * property holds for each component alone), its atomics would be contended, and the bound on climbs
+ * stays, since a path's heaviest edge was chosen by a component that holds one of its ends. */
+#include "device/cuda.h"
+#include "device/primitives.h"
+#include "msf/gpu_filter.cuh"
+
+enum { THREADS = 512, SAMPLES = 256, HOPS = 8 };
+#define NONE MSF_NODE_NONE
+#define FLAG MSF_NODE_FLAG
+#define TAKEN (UINT32_C(1) << 31)
+
+/* The batch and the forest while they are merged. Two arrays of the filter hold it all. */
+typedef struct merge {
+  uint32_t edges;
+  uint2 *pairs;         /* [edges] the components of each edge's ends */
+  uint32_t *ranks;      /* [edges] place in the total order; TAKEN: in the forest */
+  const uint32_t *perm; /* [edges] the edge of each rank */
+} merge;
+
+/* ---- Ranks ----------------------------------------------------------------------------------- */
+
+/* 32 bits of what edges are sorted by, the least significant first. */
+typedef enum part { MAX_NAME, MAX_NAME_HIGH, MIN_NAME, MIN_NAME_HIGH, KEY, KEY_HIGH, PARTS } part;
+
+static __device__ __forceinline__ uint32_t part_of(const msf_filter &f, part which, uint32_t i) {
+  if (which == KEY)
+    return f.columns[MSF_KEY][i];
+  if (which == KEY_HIGH)
+    return f.columns[MSF_KEY_HIGH][i];
+  uint64_t a = msf_name(f, f.columns[MSF_U][i]), b = msf_name(f, f.columns[MSF_V][i]);
+  uint64_t name = which == MIN_NAME || which == MIN_NAME_HIGH ? min(a, b) : max(a, b);
+  return which == MIN_NAME || which == MAX_NAME ? (uint32_t)name : (uint32_t)(name >> 32);
+}
+
+/* Above the numbers of the edges, in the order so far (NULL: as they stand), what they are sorted
+ * by next. */
+static __global__ void spell(msf_filter f, part which, const uint64_t *order, uint64_t *out,
+                             uint32_t count) {
+  for (uint32_t r = blockIdx.x * blockDim.x + threadIdx.x; r < count; r += gridDim.x * blockDim.x) {
+    uint32_t i = order == NULL ? r : (uint32_t)order[r];
+    out[r] = (uint64_t)part_of(f, which, i) << 32 | i;
+  }
+}
+
+static __global__ void rank_edges(const uint64_t *order, uint32_t *ranks, uint32_t *perm,
+                                  uint32_t count) {
+  for (uint32_t r = blockIdx.x * blockDim.x + threadIdx.x; r < count; r += gridDim.x * blockDim.x) {
+    uint32_t i = (uint32_t)order[r];
+    ranks[i] = r;
+    perm[r] = i;
+  }
+}
+
+static int bits_of(uint64_t below) {
+  int bits = 1;
+  while (bits < 32 && below >> bits != 0)
+    bits++;
+  return bits;
+}
+
+static dzo_status sort_by(const msf_filter &f, part which, int bits, uint64_t **order,
+                          uint32_t count) {
+  uint64_t *out = *order == NULL ? f.first : *order;
+  uint64_t *other = out == f.first ? f.second : f.first;
+  DZO_TRY(DZO_LAUNCH(f.unit, 0, spell, msf_blocks(f, count), 256, f, which, *order, out, count));
+  return dzo_gpu_sort_u64(f.unit, 0, f.scratch, f.scratch_bytes, out, other, count, 32, 32 + bits,
+                          order);
+}
+
+/* Rank by (key, smaller name, larger name, arrival). Edges that come in order need the key alone,
+ * since sorting is stable and the forest came before the batch. */
+static dzo_status rank(const msf_filter &f, merge *m) {
+  bool wanted[PARTS] = {false, false, false, false, true, f.shape.wide};
+  wanted[MAX_NAME] = wanted[MIN_NAME] = !f.shape.ordered;
+  wanted[MAX_NAME_HIGH] = wanted[MIN_NAME_HIGH] = !f.shape.ordered && f.shape.named;
+  uint64_t *order = NULL;
+  for (int i = 0; i < PARTS; i++) {
+    int bits = i < MIN_NAME_HIGH && !f.shape.named ? bits_of(f.vertices) : 32;
+    if (wanted[i])
+      DZO_TRY(sort_by(f, (part)i, bits, &order, m->edges));
+  }
+  uint64_t *other = order == f.first ? f.second : f.first;
+  m->pairs = reinterpret_cast<uint2 *>(order);
+  m->ranks = reinterpret_cast<uint32_t *>(other);
+  uint32_t *perm = m->ranks + f.shape.capacity;
+  m->perm = perm;
+  return DZO_LAUNCH(f.unit, 0, rank_edges, msf_blocks(f, m->edges), 256, order, m->ranks, perm,
+                    m->edges);
+}
+
+/* ---- Boruvka's rounds ------------------------------------------------------------------------ */
+
+static __global__ void start(msf_filter f, merge m) {
+  uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  for (uint32_t v = thread; v < f.vertices; v += threads)
+    f.nodes[v] = msf_node{0, NONE};
+  for (uint32_t i = thread; i < m.edges; i += threads)
+    m.pairs[i] = make_uint2(f.columns[MSF_U][i], f.columns[MSF_V][i]);
+}
+
+/* The component that a good part of sampled edges between components touches, or NONE. All blocks
+ * find the same. */
+static __device__ uint32_t find_giant(const merge &m, uint32_t round) {
+  __shared__ uint32_t sample[SAMPLES];
+  __shared__ uint64_t best;
+  __shared__ uint32_t seen;
+  if (threadIdx.x == 0) {
+    best = 0;
+    seen = 0;
+  }
+  uint32_t t = threadIdx.x % SAMPLES;
+  uint32_t i = (uint32_t)((uint64_t)((t * 2654435761u + round * 40503u) ^ t << 7) * m.edges >> 32);
+  uint2 p = m.pairs[i];
+  uint32_t mine = p.x == p.y ? NONE : t & 1 ? p.x : p.y;
+  if (threadIdx.x < SAMPLES)
+    sample[t] = mine;
+  __syncthreads();
+  uint32_t same = 0;
+  for (unsigned s = 0; s < SAMPLES; s++)
+    same += sample[s] == mine;
+  if (threadIdx.x < SAMPLES && mine != NONE) {
+    atomicAdd(&seen, 1u);
+    atomicMax((unsigned long long *)&best, (unsigned long long)((uint64_t)same << 32 | mine));
+  }
+  __syncthreads();
+  bool found = seen >= 32 && (best >> 32) * 4 >= seen;
+  uint32_t giant = found ? (uint32_t)best : NONE;
+  __syncthreads();
+  return giant;
+}
+
+static __device__ __forceinline__ void offer(uint32_t *best, uint32_t rank) {
+  if (rank < dzo_load_shared(best))
+    atomicMin(best, rank);
+}
+
+/* Every edge between components offers itself to both, but not to the giant. */
+static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t giant) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
+       i += gridDim.x * blockDim.x) {
+    uint2 p = m.pairs[i];
+    if (p.x == p.y)
+      continue;
+    uint32_t rank = m.ranks[i];
+    if (p.x != giant)
+      offer(&f.nodes[p.x].value, rank);
+    if (p.y != giant)
+      offer(&f.nodes[p.y].value, rank);
+  }
+}
+
+/* A number for each lane that wants one. All lanes call. */
+static __device__ __forceinline__ uint32_t take_number(uint32_t *counter, bool wants) {
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, wants), first = 0;
+  if (dzo_lane() == 0 && mask != 0)
+    first = atomicAdd(counter, (uint32_t)__popc(mask));
+  first = __shfl_sync(DZO_WARP_ALL, first, 0);
+  return first + __popc(mask & dzo_lanes_below());
+}
+
+/* Hook component `node`, which chose the edge of this rank; true: it is the root of its new
+ * component instead, one of the two that chose the same edge. */
+static __device__ __forceinline__ bool hook(const msf_filter &f, const merge &m, uint32_t node,
+                                            uint32_t rank) {
+  uint32_t edge = m.perm[rank];
+  uint2 p = m.pairs[edge];
+  uint32_t other = p.x == node ? p.y : p.x;
+  bool mutual = dzo_load_shared(&f.nodes[other].value) == rank;
+  bool root = mutual && node < other;
+  if (!mutual || root)
+    m.ranks[edge] = rank | TAKEN;
+  if (!root)
+    dzo_store_shared(&f.nodes[node].parent, other);
+  return root;
+}
+
+/* The level's nodes begin .. begin + count - 1 hook along their choices, or are trees, or roots of
+ * new components: nodes of the next level. */
+static __device__ void hook_all(const msf_filter &f, const merge &m, uint32_t begin, uint32_t count,
+                                uint32_t giant) {
+  for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < count;
+       at += gridDim.x * blockDim.x) {
+    bool is = at + dzo_lane() < count;
+    uint32_t node = begin + at + dzo_lane();
+    uint32_t rank = is ? dzo_load_shared(&f.nodes[node].value) : NONE;
+    bool root = is && node == giant, tree = is && rank == NONE && !root;
+    if (is && rank != NONE)
+      root = hook(f, m, node, rank);
+    uint32_t number = take_number(&f.control->components, tree);
+    uint32_t next = (uint32_t)f.shape.room + take_number(&f.control->made, root);
+    if (tree) {
+      dzo_store_shared(&f.nodes[node].parent, NONE);
+      dzo_store_shared(&f.nodes[node].value, number);
+    }
+    if (root) {
+      dzo_store_shared(&f.nodes[node].parent, FLAG | next);
+      f.nodes[next] = msf_node{0, NONE};
+    }
+  }
+}
+
+/* Follow hooks, all nodes at once, a few steps a pass: chains may be as long as the level. */
+static __device__ bool follow_hooks(const msf_filter &f, uint32_t begin, uint32_t count) {
+  bool pending = false;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    uint32_t *parent = &f.nodes[begin + i].parent;
+    uint32_t to = dzo_load_shared(parent);
+    if (to & FLAG)
+      continue;
+    for (int hop = 0; hop < HOPS && !(to & FLAG); hop++)
+      to = dzo_load_shared(&f.nodes[to].parent);
+    dzo_store_shared(parent, to);
+    pending |= !(to & FLAG);
+  }
+  return pending;
+}
+
+static __device__ uint32_t parent_of(const msf_filter &f, uint32_t node) {
+  return dzo_load_shared(&f.nodes[node].parent) & ~FLAG;
+}
+
+/* Is there still an edge between components? */
+static __device__ bool rename_pairs(const msf_filter &f, const merge &m) {
+  bool live = false;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
+       i += gridDim.x * blockDim.x) {
+    uint2 p = m.pairs[i];
+    if (p.x == p.y)
+      continue;
+    p = make_uint2(parent_of(f, p.x), parent_of(f, p.y));
+    m.pairs[i] = p;
+    live |= p.x != p.y;
+  }
+  return live;
+}
+
+static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m) {
+  msf_filter_control *control = f.control;
+  bool is_first = blockIdx.x == 0 && threadIdx.x == 0, live = m.edges > 0;
+  uint32_t begin = 0, count = (uint32_t)f.vertices, made = 0, giant = NONE, pass = 0;
+  for (uint32_t round = 0; count > 0; round++) {
+    if (live && giant == NONE)
+      giant = find_giant(m, round);
+    if (!live)
+      giant = NONE;
+    if (live)
+      offer_all(f, m, giant);
+    dzo_grid_sync();
+    if (is_first)
+      dzo_store_shared(&control->live[(round + 1) & 1], 0u);
+    hook_all(f, m, begin, count, giant);
+    dzo_grid_sync();
+    uint32_t now = dzo_load_shared(&control->made);
+    for (bool pending = live; pending; pass++) {
+      if (is_first)
+        dzo_store_shared(&control->pending[(pass + 1) % 3], 0u);
+      if (follow_hooks(f, begin, count))
+        dzo_store_shared(&control->pending[pass % 3], 1u);
+      dzo_grid_sync();
+      pending = dzo_load_shared(&control->pending[pass % 3]) != 0;
+    }
+    if (giant != NONE)
+      giant = parent_of(f, giant);
+    if (live && rename_pairs(f, m))
+      dzo_store_shared(&control->live[round & 1], 1u);
+    dzo_grid_sync();
+    live = dzo_load_shared(&control->live[round & 1]) != 0;
+    begin = (uint32_t)f.shape.room + made;
+    count = now - made;
+    made = now;
+  }
+}
+
+/* ---- The new forest -------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(MSF_TILE) count_taken(msf_filter f, merge m) {
+  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
+  bool taken = i < m.edges && m.ranks[i] & TAKEN;
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken);
+  uint32_t sum = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
+  if (threadIdx.x == 0)
+    f.tiles[blockIdx.x] = sum;
+}
+
+/* Where each edge of the forest goes, in place of its rank; NONE for the others. */
+static __global__ void __launch_bounds__(MSF_TILE)
+    place_taken(msf_filter f, merge m, unsigned turn) {
+  __shared__ uint32_t masks[MSF_TILE / 32];
+  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x, warp = threadIdx.x / 32;
+  bool taken = i < m.edges && m.ranks[i] & TAKEN;
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken);
+  if (dzo_lane() == 0)
+    masks[warp] = mask;
+  __syncthreads();
+  uint32_t at = f.tiles[blockIdx.x] + __popc(mask & dzo_lanes_below());
+  for (unsigned w = 0; w < warp; w++)
+    at += __popc(masks[w]);
+  if (i < m.edges)
+    m.ranks[i] = taken ? at : NONE;
+  if (i + 1 == m.edges)
+    f.control->counts[turn] = at + taken;
+}
+
+/* The links of the hierarchy tell ranks: let them tell keys, or places in the forest. */
+static __global__ void finish_links(msf_filter f, merge m) {
+  uint32_t count = (uint32_t)f.vertices + f.control->made;
+  bool direct = msf_is_direct(f);
+  for (uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
+    msf_node *node = &f.nodes[k < f.vertices ? k : f.shape.room + (k - f.vertices)];
+    if (node->parent == NONE)
+      continue;
+    uint32_t rank = node->value;
+    if (rank == NONE)
+      node->value = direct ? 0 : NONE;
+    else
+      node->value = direct ? f.columns[MSF_KEY][m.perm[rank]] : m.ranks[m.perm[rank]];
+  }
+}
+
+static __global__ void gather(const uint32_t *column, const uint32_t *places, uint32_t *out,
+                              uint32_t count) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    if (places[i] != NONE)
+      out[places[i]] = column[i];
+}
+
+static dzo_status keep_taken(msf_filter *f, const merge &m) {
+  uint32_t tiles = (m.edges + MSF_TILE - 1) / MSF_TILE;
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, count_taken, tiles, MSF_TILE, *f, m));
+  DZO_TRY(dzo_gpu_exclusive_sum_u32(f->unit, 0, f->scratch, f->scratch_bytes, f->tiles, f->tiles,
+                                    tiles));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, place_taken, tiles, MSF_TILE, *f, m, f->turn));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, finish_links, msf_blocks(*f, 2 * f->vertices), 256, *f, m));
+  uint64_t most = f->vertices < m.edges ? f->vertices : m.edges;
+  uint32_t *out = reinterpret_cast<uint32_t *>(m.pairs);
+  for (int i = 0; i < MSF_COLUMNS; i++) {
+    if (f->columns[i] == NULL)
+      continue;
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, gather, msf_blocks(*f, m.edges), 256, f->columns[i], m.ranks,
+                       out, m.edges));
+    DZO_TRY(dzo_unit_copy(f->unit, 0, f->columns[i], out, most * sizeof *out));
+  }
+  return DZO_OK;
+}
+
+dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
+  if (f->vertices == 0)
+    return DZO_OK;
+  merge m = {(uint32_t)count, NULL, NULL, NULL};
+  DZO_TRY(dzo_unit_fill(f->unit, 0, &f->control->made, 0,
+                        sizeof *f->control - offsetof(msf_filter_control, made)));
+  if (count > 0)
+    DZO_TRY(rank(*f, &m));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, start, msf_blocks(*f, f->vertices + count), 256, *f, m));
+  unsigned blocks = DZO_RESIDENT_BLOCKS(f->unit, boruvka, THREADS);
+  unsigned wanted = (unsigned)((f->vertices + count + THREADS - 1) / THREADS);
+  DZO_TRY(
+      DZO_LAUNCH_TOGETHER(f->unit, 0, boruvka, wanted < blocks ? wanted : blocks, THREADS, *f, m));
+  return count > 0 ? keep_taken(f, m) : DZO_OK;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "msf/gpu_pack.h"
+
+#include <string.h>
+
+#include "base/clones.h"
+#include "graph/compress.h"
+
+enum { SLACK = 64 }; /* bytes that copy_words() may write behind its words */
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+static uint64_t cut(uint64_t *at, uint64_t count, uint64_t size) {
+  uint64_t begin = (*at + size - 1) / size * size;
+  *at = begin + count * size;
+  return begin;
+}
+
+void msf_packed_place(msf_packed *packed, unsigned key_bytes, uint32_t edges, uint32_t rows) {
+  uint64_t at = 0;
+  packed->edges = edges;
+  packed->rows = rows;
+  packed->keyed = key_bytes > 0;
+  if (rows > 0) {
+    packed->starts = cut(&at, (uint64_t)rows + 1, 4);
+    packed->shifts = cut(&at, rows, 4);
+    packed->tile_rows = cut(&at, (uint64_t)edges / MSF_TILE + 2, 4);
+  } else {
+    packed->u = cut(&at, edges, 4);
+    packed->ids = cut(&at, edges, 4);
+  }
+  packed->v = cut(&at, edges, 4);
+  at += rows > 0 ? SLACK : 0;
+  packed->keys = key_bytes > 0 ? cut(&at, edges, key_bytes) : 0;
+  packed->bytes = at;
+}
+
+uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists) {
+  uint64_t an_edge = 4 + key_bytes, of_list = 12 + key_bytes;
+  uint64_t of_rows = an_edge > 8 ? an_edge : 8;
+  uint64_t bytes = units * (lists ? of_list : of_rows) + units / MSF_TILE * 4 + 2 * SLACK + 64;
+  return (bytes + 255) / 256 * 256;
+}
+
+msf_chunk msf_packed_chunk(const msf_packed *p, const char *memory) {
+  const bool rows = p->rows > 0;
+  return (msf_chunk){.edges = p->edges,
+                     .rows = p->rows,
+                     .first_row = p->first_row,
+                     .starts = rows ? (const uint32_t *)(const void *)(memory + p->starts) : NULL,
+                     .shifts = rows ? (const uint32_t *)(const void *)(memory + p->shifts) : NULL,
+                     .tile_rows =
+                         rows ? (const uint32_t *)(const void *)(memory + p->tile_rows) : NULL,
+                     .u = rows ? NULL : (const uint32_t *)(const void *)(memory + p->u),
+                     .ids = rows ? NULL : (const uint32_t *)(const void *)(memory + p->ids),
+                     .first_id = p->first_id,
+                     .v = (const uint32_t *)(const void *)(memory + p->v),
+                     .keys = p->keyed ? memory + p->keys : NULL};
+}
+
+/* ---- Which rows ------------------------------------------------------------------------------ */
+
+/* A place in the graph: a row, and an arc of it that comes next. */
+typedef struct place {
+  uint32_t row;
+  uint64_t arc;
+} place;
+
+static uint64_t all_units(const dzo_graph *g) { return g->arcs + g->vertices; }
+
+uint64_t msf_packer_chunks(const msf_packer *packer) {
+  return (all_units(packer->graph) + packer->units - 1) / packer->units;
+}
+
+/* Row r is the unit offsets[r] + r, and its arcs are those behind it. */
+static place place_of(const dzo_graph *g, uint64_t unit) {
+  uint64_t low = 0, high = g->vertices - 1;
+  while (low < high) {
+    uint64_t middle = low + (high - low + 1) / 2;
+    if (g->offsets[middle] + middle <= unit)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  uint64_t in_row = unit - g->offsets[low] - low;
+  return (place){(uint32_t)low, g->offsets[low] + (in_row > 0 ? in_row - 1 : 0)};
+}
+
+/* The arcs of one chunk, whose rows are first.row .. last. */
+typedef struct extent {
+  place first;
+  uint32_t last;
+  uint64_t end;               /* arc */
+  const uint32_t *neighbours; /* of arc `first.arc` and on */
+} extent;
+
+static extent extent_of(const msf_packer *p, uint64_t chunk, int thread) {
+  const dzo_graph *g = p->graph;
+  uint64_t begin = chunk * p->units, end = begin + p->units;
+  if (end > all_units(g))
+    end = all_units(g);
+  place last = place_of(g, end - 1);
+  uint64_t in_row = end - g->offsets[last.row] - last.row; /* at least 1 */
+  extent x = {
+      .first = place_of(g, begin), .last = last.row, .end = g->offsets[last.row] + in_row - 1};
+  if (g->neighbours != NULL) {
+    x.neighbours = g->neighbours + x.first.arc;
+  } else {
+    uint32_t *decoded = p->decoded + (uint64_t)thread * p->units;
+    dzo_compressed_decode(g->compressed, x.first.arc, x.end, decoded);
+    x.neighbours = decoded;
+  }
+  return x;
+}
+
+/* The arcs of a row that are in the extent. */
+static uint64_t row_begin(const dzo_graph *g, const extent *x, uint32_t row) {
+  return row == x->first.row ? x->first.arc : g->offsets[row];
+}
+static uint64_t row_end(const dzo_graph *g, const extent *x, uint32_t row) {
+  return row == x->last ? x->end : g->offsets[row + 1];
+}
+
+/* ---- Rows by neighbour ----------------------------------------------------------------------- */
+
+/* How many of the ascending neighbours are at most v. */
+static inline uint64_t count_up_to(const uint32_t *row, uint64_t count, uint32_t v) {
+  const uint32_t *base = row;
+  while (count > 1) {
+    uint64_t half = count / 2;
+    base += base[half - 1] <= v ? half : 0;
+    count -= half;
+  }
+  return (uint64_t)(base - row) + (count == 1 && *base <= v);
+}
+
+/* Copy words in blocks; up to 60 bytes behind them are read and written, too, where that much is
+ * there to read. */
+static inline void copy_words(uint32_t *to, const uint32_t *from, uint64_t count,
+                              const uint32_t *readable) {
+  if (count + 16 > (uint64_t)(readable - from)) {
+    memcpy(to, from, count * sizeof *to);
+    return;
+  }
+  for (uint64_t i = 0; i < count; i += 16)
+    memcpy(to + i, from + i, 64);
+}
+
+/* The bounds of the rows' upper parts; their number of arcs. Places in the slot fit 32 bits. */
+DZO_CLONES static uint32_t bound_rows(const dzo_graph *g, const extent *x, uint32_t *starts,
+                                      uint32_t *shifts) {
+  uint32_t edges = 0;
+  for (uint32_t row = x->first.row;; row++) {
+    uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
+    const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
+    uint64_t lower = end > begin ? count_up_to(neighbours, end - begin, row) : 0;
+    uint32_t r = row - x->first.row;
+    starts[r] = edges;
+    shifts[r] = (uint32_t)(begin + lower - g->offsets[row]) - edges;
+    edges += (uint32_t)(end - begin - lower);
+    if (row == x->last)
+      break;
+  }
+  starts[x->last - x->first.row + 1] = edges;
+  return edges;
+}
+
+DZO_CLONES static void copy_rows(const dzo_graph *g, const extent *x, const uint32_t *starts,
+                                 uint32_t *v, char *keys) {
+  const uint32_t *readable = x->neighbours + (x->end - x->first.arc);
+  const uint32_t *keys32 = g->keys32, *last32 = keys32 != NULL ? keys32 + g->arcs : NULL;
+  for (uint32_t row = x->first.row;; row++) {
+    uint32_t r = row - x->first.row;
+    uint64_t count = starts[r + 1] - starts[r];
+    uint64_t begin = row_end(g, x, row) - count;
+    copy_words(v + starts[r], x->neighbours + (begin - x->first.arc), count, readable);
+    if (keys32 != NULL)
+      copy_words((uint32_t *)(void *)keys + starts[r], keys32 + begin, count, last32);
+    else if (g->keys64 != NULL)
+      memcpy(keys + 8 * (uint64_t)starts[r], g->keys64 + begin, 8 * count);
+    if (row == x->last)
+      break;
+  }
+}
+
+/* The row in which each tile begins, and the last row. */
+static void find_tiles(const uint32_t *starts, uint32_t rows, uint32_t edges, uint32_t *tile_rows) {
+  uint32_t row = 0, tiles = edges / MSF_TILE + 1;
+  for (uint32_t t = 0; t < tiles; t++) {
+    while (row + 1 < rows && starts[row + 1] <= t * MSF_TILE)
+      row++;
+    tile_rows[t] = row;
+  }
+  tile_rows[tiles] = rows - 1;
+}
+
+static void pack_rows(const msf_packer *p, const extent *x, char *slot, msf_packed *out) {
+  uint32_t rows = x->last - x->first.row + 1;
+  uint32_t *starts = (uint32_t *)(void *)slot, *shifts = starts + rows + 1;
+  uint32_t edges = bound_rows(p->graph, x, starts, shifts);
+  out->first_row = x->first.row;
+  msf_packed_place(out, p->key_bytes, edges, rows);
+  uint32_t *v = (uint32_t *)(void *)(slot + out->v);
+  copy_rows(p->graph, x, starts, v, slot + out->keys);
+  find_tiles(starts, rows, edges, (uint32_t *)(void *)(slot + out->tile_rows));
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+typedef struct list_writer {
+  uint32_t *u, *ids, *v;
+  uint64_t *wide;
+  uint32_t *narrow;
+  uint32_t count;
+} list_writer;
+
+/* A list as long as the extent may need, which pack_list() then closes up. */
+static list_writer open_list(const msf_packer *p, uint64_t most, char *slot) {
+  msf_packed all = {0};
+  msf_packed_place(&all, p->key_bytes, (uint32_t)most, 0);
+  list_writer w = {.u = (uint32_t *)(void *)(slot + all.u),
+                   .ids = (uint32_t *)(void *)(slot + all.ids),
+                   .v = (uint32_t *)(void *)(slot + all.v)};
+  if (p->key_bytes == 8)
+    w.wide = (uint64_t *)(void *)(slot + all.keys);
+  else if (p->key_bytes == 4)
+    w.narrow = (uint32_t *)(void *)(slot + all.keys);
+  return w;
+}
+
+static inline void write_edge(list_writer *w, uint32_t u, uint32_t v, uint32_t id, uint64_t key) {
+  w->u[w->count] = u;
+  w->v[w->count] = v;
+  w->ids[w->count] = id;
+  if (w->wide != NULL)
+    w->wide[w->count] = key;
+  else if (w->narrow != NULL)
+    w->narrow[w->count] = (uint32_t)key;
+  w->count++;
+}
+
+static void list_row(const msf_packer *p, const extent *x, uint32_t row, const msf_sieve_view *view,
+                     list_writer *w) {
+  const dzo_graph *g = p->graph;
+  uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
+  const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
+  uint64_t i = p->lists || begin == end ? 0 : count_up_to(neighbours, end - begin, row);
+  bool sieved = view != NULL && msf_sieve_has(view, row);
+  for (; i < end - begin; i++) {
+    uint32_t v = neighbours[i];
+    uint64_t key = dzo_arc_key(g, begin + i);
+    bool keep = v > row && !(sieved && (key ^ p->flip) >= view->bound && msf_sieve_has(view, v));
+    if (keep)
+      write_edge(w, row, v, (uint32_t)(begin + i - g->offsets[row]), key);
+  }
+}
+
+static void pack_list(const msf_packer *p, const extent *x, const msf_sieve_view *view, char *slot,
+                      msf_packed *out) {
+  list_writer w = open_list(p, x->end - x->first.arc, slot);
+  for (uint32_t row = x->first.row;; row++) {
+    list_row(p, x, row, view, &w);
+    if (row == x->last)
+      break;
+  }
+  msf_packed_place(out, p->key_bytes, w.count, 0);
+  memmove(slot + out->ids, w.ids, 4 * (uint64_t)w.count);
+  memmove(slot + out->v, w.v, 4 * (uint64_t)w.count);
+  if (w.wide != NULL)
+    memmove(slot + out->keys, w.wide, 8 * (uint64_t)w.count);
+  else if (w.narrow != NULL)
+    memmove(slot + out->keys, w.narrow, 4 * (uint64_t)w.count);
+}
+
+void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_packed *out) {
+  extent x = extent_of(p, chunk, thread);
+  *out = (msf_packed){0};
+  msf_sieve_view *view = NULL;
+  if (p->sieve != NULL)
+    view = __atomic_load_n(&p->sieve->view, __ATOMIC_ACQUIRE);
+  if (p->lists || view != NULL)
+    pack_list(p, &x, view, slot, out);
+  else
+    pack_rows(p, &x, slot, out);
+}

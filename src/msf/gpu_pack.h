@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Chunks of a graph in host memory, packed for their way to the GPU: each edge once, by the arc
+ * that leads upwards (u -> v, u < v). Where rows ascend by neighbour these are the end of each row,
+ * and only v and key travel, with a row's bounds; from other rows they are picked into a list. */
+#ifndef DZO_MSF_GPU_PACK_H
+#define DZO_MSF_GPU_PACK_H
+
+#include "graph/csr.h"
+#include "msf/gpu_filter.h"
+#include "msf/hybrid.h"
+
+/* Where a packed chunk stands in its slot. */
+typedef struct msf_packed {
+  uint32_t edges;
+  uint32_t rows; /* 0: a list */
+  uint32_t first_row;
+  uint64_t first_id;
+  uint64_t bytes; /* of the slot, from its beginning */
+  bool keyed;
+  uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */
+} msf_packed;
+
+/* The same as the kernels want it, the slot being at `memory`. */
+msf_chunk msf_packed_chunk(const msf_packed *packed, const char *memory);
+
+/* Lay out `rows` rows or, if it is 0, a list. */
+void msf_packed_place(msf_packed *packed, unsigned key_bytes, uint32_t edges, uint32_t rows);
+/* Bytes of a slot that holds any chunk of `units` rows and arcs, or lists of as many edges. */
+uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists);
+
+typedef struct msf_packer {
+  const dzo_graph *graph;
+  uint64_t units;     /* of a chunk: each row is one, and each arc */
+  unsigned key_bytes; /* 0, 4 or 8 */
+  uint64_t flip;
+  bool lists;        /* rows are not ordered by neighbour */
+  uint32_t *decoded; /* [threads][units] of a compressed graph */
+  msf_sieve *sieve;  /* of a hybrid solve, or NULL */
+} msf_packer;
+
+uint64_t msf_packer_chunks(const msf_packer *packer);
+/* Pack one chunk into its slot. Any thread. */
+void msf_pack(const msf_packer *packer, uint64_t chunk, int thread, char *slot, msf_packed *out);
+
+#endif

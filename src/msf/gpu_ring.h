@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The way of chunks to the GPU: slots of staging memory are copied to slots on the device by one
+ * queue while another filters what has arrived. Marks and counts come a group of chunks at a time.
+ * When the batch is full it is merged. */
+#ifndef DZO_MSF_GPU_RING_H
+#define DZO_MSF_GPU_RING_H
+
+#include "msf/gpu_filter.h"
+#include "msf/gpu_pack.h"
+
+enum { MSF_GROUPS = 8, MSF_DEVICE_SLOTS_MAX = 7 * 8 };
+
+typedef struct msf_ring_group {
+  uint64_t end;   /* the chunk after its last */
+  uint64_t edges; /* submitted in it */
+} msf_ring_group;
+
+typedef struct msf_ring {
+  dzo_unit *unit;
+  msf_filter filter;
+  uint64_t slot_bytes;
+  uint32_t slots;        /* of staging memory: chunk c is in slot c % slots */
+  uint32_t device_slots; /* on the device, likewise */
+  uint32_t group_chunks; /* of a group, at most */
+  char *staging;
+  char *device;
+  uint64_t *counts; /* staging, [MSF_GROUPS] edges in the columns after each group */
+  msf_ring_group groups[MSF_GROUPS];
+  uint64_t closed;     /* groups so far */
+  uint64_t copied;     /* of them, those known to have left their staging slots */
+  uint64_t counted;    /* of them, those whose count is known */
+  uint64_t submitted;  /* chunks */
+  uint64_t known;      /* edges in the columns at most, after the last group counted */
+  uint64_t open_edges; /* submitted in the group that is not closed */
+  uint64_t merges;
+} msf_ring;
+
+/* What to ask of a unit. */
+typedef struct msf_ring_shape {
+  msf_filter_shape filter; /* capacity is chosen by msf_ring_plan() */
+  uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
+  unsigned key_bytes;
+  bool lists; /* chunks may be lists */
+  int threads;
+  uint64_t units;                             /* of a chunk; chosen by msf_ring_plan() */
+  uint32_t slots, device_slots, group_chunks; /* likewise */
+} msf_ring_shape;
+
+/* Fit the shape into `bytes` of device memory; false if not even a small batch fits. */
+bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes);
+/* Into what the unit has to give; DZO_E_MEMORY. */
+dzo_status msf_ring_fit(msf_ring_shape *shape, dzo_unit *unit);
+uint64_t msf_ring_bytes(const msf_ring_shape *shape);
+/* Take the memory. Vertices are then set by msf_filter_vertices(). */
+dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape);
+
+char *msf_ring_slot(const msf_ring *ring, uint64_t chunk);
+/* Send the next chunk, packed in its slot, merging before if it might not fit. */
+dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed);
+/* Chunks whose staging slots are known to be free again: all before this one. */
+uint64_t msf_ring_released(const msf_ring *ring);
+/* Wait until that is more, as long as any are on their way. */
+dzo_status msf_ring_reclaim(msf_ring *ring);
+/* Make what has come the forest of itself. */
+dzo_status msf_ring_merge(msf_ring *ring);
+/* Wait for all; the exact number of edges in the columns. */
+dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count);
+
+/* After a merge: the number of trees. */
+dzo_status msf_ring_components(msf_ring *ring, uint32_t *components);
+
+/* Handles the items begin .. end - 1 of a piece that begins with item `first`. Any thread. */
+typedef void (*msf_take_fn)(void *argument, uint64_t first, const uint32_t *const *columns,
+                            uint64_t begin, uint64_t end);
+/* Run `take` over device columns of `count` words, brought piece by piece through the staging
+ * slots, when nothing is on its way to the GPU. */
+dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
+                          msf_take_fn take, void *argument);
+
+#endif

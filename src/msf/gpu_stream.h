@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Forests by the GPU of what does not lie in its memory. Each edge crosses to the GPU once, is
+ * filtered there against the running forest, and forgotten. docs/spanning-forest.md. */
+#ifndef DZO_MSF_GPU_STREAM_H
+#define DZO_MSF_GPU_STREAM_H
+
+#include "device/device.h"
+#include "msf/result.h"
+
+/* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is
+ * otherwise zero. The CPU's threads only move data, and in a hybrid solve also drop what they can.
+ * DZO_E_DEVICE, DZO_E_MEMORY, DZO_E_UNSUPPORTED: let the CPU do it. */
+dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
+dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
+
+/* Edges that are seen once. Once it has taken any from the source it finishes, on the CPU if it
+ * must, and leaves a notice. */
+dzo_status msf_stream_gpu(dzo_unit *unit, const dzo_edge_source *source, bool maximum, bool hybrid,
+                          dzo_msf *out);
+
+#endif
