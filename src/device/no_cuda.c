@@ -3,6 +3,7 @@
 /* The CUDA backend of a library built without CUDA: it counts no device and says why, so that none
  * of its other functions is ever called. */
 #include "device/device.h"
+#include "device/primitives.h"
 #include "device/rates.h"
 
 static int no_count(const char **reason) {
@@ -32,4 +33,14 @@ dzo_status dzo_gpu_random_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
 
 dzo_status dzo_gpu_bus_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
   return dzo_gpu_read_rate(unit, bytes, rate);
+}
+
+uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) {
+  (void)count;
+  return 0;
+}
+
+uint64_t dzo_gpu_sum_bytes(uint64_t count) {
+  (void)count;
+  return 0;
 }

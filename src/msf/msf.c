@@ -27,10 +27,27 @@ void msf_reset(dzo_msf *msf) {
 
 /* ---- Engines --------------------------------------------------------------------------------- */
 
-static const msf_engine *choose_engine(dzo_context *context, const dzo_graph *graph) {
-  (void)context;
-  (void)graph;
+static const msf_engine *engine_of(dzo_device device) {
+  switch (device) {
+  case DZO_DEVICE_CUDA:
+    return &msf_engine_cuda;
+  case DZO_DEVICE_HYBRID:
+    return &msf_engine_hybrid;
+  case DZO_DEVICE_AUTO:
+  case DZO_DEVICE_CPU:
+    break;
+  }
   return &msf_engine_cpu;
+}
+
+/* `graph` NULL: a stream. A GPU is not started for what the CPU has done by then. */
+static const msf_engine *choose_engine(dzo_context *context, const dzo_graph *graph) {
+  dzo_device device = context->device;
+  if (device == DZO_DEVICE_AUTO)
+    device = msf_choose_device(context, graph);
+  if (device == DZO_DEVICE_CPU || dzo_context_gpu(context) == NULL)
+    return &msf_engine_cpu;
+  return engine_of(device);
 }
 
 /* Is this an end that the CPU may make good? */
