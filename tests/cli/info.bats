@@ -21,3 +21,24 @@ load helper
   [ "$(json 'bool(d["cuda"]["reason"]) != any(x["kind"] == "cuda" for x in d["devices"])')" = True ]
   [ "$(json 'isinstance(d["cuda"]["built"], bool)')" = True ]
 }
+
+@test "info says what of CUDA is there, and why there is no GPU" {
+  need_python
+  expect 0 dzo info --json
+  cp out info.json
+  expect 0 dzo info
+  if [ "$(json 'd["cuda"]["built"]' info.json)" = True ]; then
+    [ "$(json 'd["cuda"]["runtime"]' info.json) built in" = "$(field cuda | cut -d, -f1)" ]
+    driver=$(json 'd["cuda"]["driver"] or ""' info.json)
+    field cuda | grep -qE ", (no driver|driver for ${driver:-none})\$"
+  else
+    [ "$(field cuda)" = "not built in" ]
+    [ "$(json 'd["cuda"]["runtime"], d["cuda"]["driver"]' info.json)" = "(None, None)" ]
+  fi
+  if field device | grep -q '^cuda:'; then
+    field device | grep -qE '^cuda:0  .*, [0-9]+ multiprocessors, [0-9.]+ [MGT]iB$'
+    [ -z "$(field 'no gpu')" ]
+  else
+    [ "$(field 'no gpu')" = "$(json 'd["cuda"]["reason"]' info.json)" ]
+  fi
+}
