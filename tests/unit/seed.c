@@ -146,17 +146,18 @@ static void generated_graphs_equal_the_oracle(void **state) {
   }
 }
 
-/* Rows that are cut into parts, with ties and parallel arcs across the cuts. */
+/* Rows that are cut into parts, with ties and parallel arcs across the cuts, and neighbours too far
+ * apart for one base. */
 static void long_rows_equal_the_oracle(void **state) {
   (void)state;
   need_gpu(host);
-  enum { N = 700, M = 9000 };
+  enum { N = 5000, M = 10000, HUBS = 7 };
   uint32_t *u = malloc(M * sizeof *u), *v = malloc(M * sizeof *v), *w = malloc(M * sizeof *w);
   assert_true(u && v && w);
   random_source random = {5};
-  for (uint32_t values = 1; values < 1000000; values *= 31) {
+  for (uint32_t values = 1; values < 1000000; values *= 300) {
     for (int i = 0; i < M; i++) {
-      u[i] = (uint32_t)random_below(&random, 3) * 200;
+      u[i] = (uint32_t)random_below(&random, HUBS) * (N / HUBS);
       v[i] = (uint32_t)random_below(&random, i % 4 == 0 ? 5 : N);
       w[i] = (uint32_t)random_below(&random, values);
     }
@@ -166,6 +167,40 @@ static void long_rows_equal_the_oracle(void **state) {
     for (int how = 0; how < RENUMBERED; how++)
       check_edges(&edges, (preparation)how, "long rows");
   }
+  free(u);
+  free(v);
+  free(w);
+}
+
+/* Cliques whose rows are short, with the ways out behind some of their arcs within. */
+static void cliques_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  enum { CLIQUES = 40, SIZE = 14, OUT = 3, N = CLIQUES * SIZE, MOST = N * (SIZE + OUT) };
+  uint32_t *u = malloc(MOST * sizeof *u), *v = malloc(MOST * sizeof *v);
+  uint32_t *w = malloc(MOST * sizeof *w);
+  assert_true(u && v && w);
+  random_source random = {11};
+  uint64_t count = 0;
+  for (uint32_t a = 0; a < N; a++) {
+    for (uint32_t b = a / SIZE * SIZE; b < a; b++) {
+      if (random_below(&random, 3) == 0 && b + 1 < a)
+        continue;
+      u[count] = a;
+      v[count] = b;
+      w[count++] = (uint32_t)random_below(&random, 1000);
+    }
+    for (int i = 0; i < OUT; i++) {
+      u[count] = a;
+      v[count] = (uint32_t)random_below(&random, N);
+      w[count++] = 500 + (uint32_t)random_below(&random, 100000);
+    }
+  }
+  dzo_edges edges = {.vertices = N, .count = count, .u = u, .v = v};
+  edges.weight_type = DZO_WEIGHT_U32;
+  edges.weights = w;
+  for (int how = 0; how < RENUMBERED; how++)
+    check_edges(&edges, (preparation)how, "cliques");
   free(u);
   free(v);
   free(w);
@@ -218,6 +253,7 @@ int main(void) {
       cmocka_unit_test(small_graphs_equal_the_oracle),
       cmocka_unit_test(generated_graphs_equal_the_oracle),
       cmocka_unit_test(long_rows_equal_the_oracle),
+      cmocka_unit_test(cliques_equal_the_oracle),
       cmocka_unit_test(long_chains_equal_the_oracle),
       cmocka_unit_test(too_much_is_refused),
   };
