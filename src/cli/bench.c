@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/read_bandwidth.h"
+#include "cli/bench_gpu.h"
 
 enum { MAX_ROWS = 16 };
 
@@ -21,6 +22,7 @@ typedef struct bench_job {
 static const char *const benchmarks[] = {"msf", NULL};
 static const char *const later[] = {"table", "knapsack", NULL};
 static const char *const yardsticks[] = {"textbook", "prefetch", "none", NULL};
+static const char *const places[] = {"gpu", "host", NULL};
 static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
 
 static void describe_processor(char text[128]) {
@@ -66,7 +68,7 @@ static cli_exit tell(bench_job *job) {
   return CLI_FAILED;
 }
 
-static cli_exit run(cli_call *call) {
+static cli_exit run_cpu(cli_call *call) {
   bench_job job = {.call = call, .settings = call->settings};
   describe_processor(job.machine.processor);
   job.machine.threads = dzo_context_threads(call->context);
@@ -78,6 +80,52 @@ static cli_exit run(cli_call *call) {
     bench_print_header(stdout, &job.machine);
   cli_exit result = bench_each_case(job.settings, add_row, &job);
   return result != CLI_DONE ? result : tell(&job);
+}
+
+/* ---- The choice of a benchmark ----
+ */
+
+static cli_exit run_gpu(cli_call *call) {
+  const bench_settings *settings = call->settings;
+  gpu_bench bench;
+  cli_exit result = gpu_bench_open(call, &bench);
+  if (result == CLI_DONE) {
+    bool host =
+        settings->common.device.kind == DZO_DEVICE_HYBRID || strcmp(settings->from, "host") == 0;
+    result = settings->table ? gpu_bench_table(&bench)
+             : host          ? gpu_bench_host(&bench)
+                             : gpu_bench_rows(&bench);
+  }
+  gpu_bench_close(&bench);
+  return result;
+}
+
+/* What only a GPU gives, or only the CPU's rows. */
+static cli_exit check_usage(cli_call *call, bool gpu) {
+  static const char *const of_gpu[] = {"table", "from", NULL};
+  static const char *const of_cpu[] = {"yardstick", NULL};
+  for (const char *const *option = gpu ? of_cpu : of_gpu; *option != NULL; option++) {
+    if (!cli_given(call, *option))
+      continue;
+    cli_error("bench: --%s is for the %s; see dzo bench --help", *option,
+              gpu ? "CPU: give --device cpu" : "GPU: give --device cuda or hybrid");
+    return CLI_USAGE;
+  }
+  return CLI_DONE;
+}
+
+static cli_exit run(cli_call *call) {
+  const bench_settings *settings = call->settings;
+  bool automatic = settings->common.device.kind == DZO_DEVICE_AUTO;
+  bool gpu = !(automatic && cli_given(call, "yardstick")) && dzo_context_gpu(call->context) != NULL;
+  if (automatic && !gpu && (settings->table || cli_given(call, "from"))) {
+    cli_error("bench: there is no GPU");
+    return CLI_NO_DEVICE;
+  }
+  cli_exit result = check_usage(call, gpu);
+  if (result != CLI_DONE)
+    return result;
+  return gpu ? run_gpu(call) : run_cpu(call);
 }
 
 #define SETTING(member) .offset = offsetof(bench_settings, member)
@@ -108,7 +156,8 @@ static const cli_option options[] = {
      .minimum = 1,
      .maximum = 1000,
      SETTING(repeats),
-     .help = "Solve each graph N times; medians and minima are shown."},
+     .help = "Solve each graph N times; medians and minima are shown. In GPU memory 7 times "
+             "unless N is given."},
     {.name = "yardstick",
      .kind = CLI_CHOICE,
      .choices = yardsticks,
@@ -117,16 +166,34 @@ static const cli_option options[] = {
      .help =
          "Sequential filter-Kruskal to run beside: textbook, the same with software prefetching, "
          "or none; rows are verified all the same."},
+    {.name = "from",
+     .kind = CLI_CHOICE,
+     .choices = places,
+     .initial = "gpu",
+     SETTING(from),
+     .help = "Where the graphs of --device cuda lie: in GPU memory, or in host memory, from where "
+             "they cross the bus, whole and with little GPU memory (1 GiB, or --gpu-memory). "
+             "--device hybrid always solves from host memory, and each device alone beside."},
+    {.name = "table",
+     .kind = CLI_FLAG,
+     SETTING(table),
+     .help = "R-MAT and SSCA2 at scales 16 to 27 on the GPU, the CPU and both, in millions of "
+             "edges a second."},
     {.name = "plot",
      .kind = CLI_FILE,
      .argument = "DIR",
      SETTING(plot),
      .help = "Write data and a gnuplot script to the folder DIR and, where gnuplot is installed, "
-             "draw DIR/msf.png."},
+             "draw DIR/msf.png, or DIR/msf-table.png and .svg."},
     {.name = NULL}};
 
-static const char *const examples[] = {"dzo bench msf --quick", "dzo bench msf --threads 2 --json",
-                                       "dzo bench msf --graph rmat --scale 24 --plot plots", NULL};
+static const char *const examples[] = {"dzo bench msf --quick",
+                                       "dzo bench msf --threads 2 --json",
+                                       "dzo bench msf --graph rmat --scale 24 --plot plots",
+                                       "dzo bench msf --device cuda --json",
+                                       "dzo bench msf --device hybrid --graph rmat --scale 24",
+                                       "dzo bench msf --device cuda --table --plot plots",
+                                       NULL};
 
 const cli_command cli_bench_command = {
     .name = "bench",

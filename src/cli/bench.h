@@ -14,6 +14,8 @@ typedef struct bench_settings {
   uint64_t repeats;
   const char *yardstick; /* "textbook", "prefetch" or "none" */
   const char *plot;      /* a folder, or NULL */
+  const char *from;      /* "gpu" or "host": where graphs lie */
+  bool table;            /* all scales on all devices */
 } bench_settings;
 
 /* One graph to solve. */
@@ -71,6 +73,18 @@ void bench_print_row(FILE *out, const bench_machine *machine, const bench_row *r
 void bench_print_notes(FILE *out);
 /* All rows as one JSON object on one line. */
 void bench_print_json(FILE *out, const bench_machine *machine, const bench_row *rows, size_t count);
+/* The median (of an even number, the mean of the middle two) and the least. Sorts the times. */
+void bench_summarize(double *times, uint64_t count, double *median, double *least);
+
+/* Files for gnuplot in a folder, which bench_plot_folder() makes. */
+enum { BENCH_PATH = 4096 };
+cli_exit bench_plot_folder(const char *folder);
+FILE *bench_plot_open(const char *folder, const char *name, char path[BENCH_PATH]);
+cli_exit bench_plot_close(FILE *file, const char *path);
+/* The path of a file as a gnuplot string. */
+void bench_plot_quote(FILE *file, const char *folder, const char *name);
+/* Run gnuplot, where it is installed, on a script that draws `pictures` beside itself. */
+void bench_plot_draw(cli_call *call, char *script, const char *pictures);
 /* Write msf.dat, msf.gp and, where gnuplot is installed, msf.png to `folder`. */
 cli_exit bench_plot(cli_call *call, const char *folder, const bench_machine *machine,
                     const bench_row *rows, size_t count);

@@ -31,8 +31,7 @@ static int by_time(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The median (of an even number, the mean of the middle two) and the least. */
-static void summarize(double *times, uint64_t count, double *median, double *least) {
+void bench_summarize(double *times, uint64_t count, double *median, double *least) {
   qsort(times, count, sizeof *times, by_time);
   *least = times[0];
   *median = (times[(count - 1) / 2] + times[count / 2]) / 2;
@@ -134,9 +133,9 @@ static dzo_status take_turns(bench_run *run) {
     DZO_TRY(solve_once(run, &run->ours[i]));
   }
   run->row->first = run->ours[0];
-  summarize(run->ours, repeats, &run->row->median, &run->row->least);
+  bench_summarize(run->ours, repeats, &run->row->median, &run->row->least);
   if (run->compare)
-    summarize(run->theirs, repeats, &run->row->yardstick_median, &run->row->yardstick_least);
+    bench_summarize(run->theirs, repeats, &run->row->yardstick_median, &run->row->yardstick_least);
   return DZO_OK;
 }
 

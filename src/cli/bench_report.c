@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* What dzo bench tells: a table for people, a line of JSON, a plot. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
-#include <spawn.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
 #include "cli/bench.h"
 #include "cli/json.h"
-
-extern char **environ;
-
-enum { PATH_SIZE = 4096 };
 
 double bench_floor(const bench_machine *machine, const bench_row *row) {
   return (double)row->pass_bytes / machine->read_bandwidth;
@@ -135,27 +124,10 @@ void bench_print_json(FILE *out, const bench_machine *machine, const bench_row *
 
 /* ---- Plot ---- */
 
-static FILE *open_in(const char *folder, const char *name, char path[PATH_SIZE]) {
-  int size = snprintf(path, PATH_SIZE, "%s/%s", folder, name);
-  FILE *file = size < PATH_SIZE ? fopen(path, "w") : NULL;
-  if (file == NULL)
-    cli_error("bench: %s/%s: %s", folder, name,
-              size < PATH_SIZE ? strerror(errno) : strerror(ENAMETOOLONG));
-  return file;
-}
-
-static cli_exit close_written(FILE *file, const char *path) {
-  bool failed = ferror(file) != 0;
-  if (fclose(file) == 0 && !failed)
-    return CLI_DONE;
-  cli_error("bench: %s: cannot be written", path);
-  return CLI_FAILED;
-}
-
 static cli_exit write_data(const char *folder, const bench_machine *machine, const bench_row *rows,
                            size_t count) {
-  char path[PATH_SIZE];
-  FILE *file = open_in(folder, "msf.dat", path);
+  char path[BENCH_PATH];
+  FILE *file = bench_plot_open(folder, "msf.dat", path);
   if (file == NULL)
     return CLI_FAILED;
   (void)fputs("# graph, and MTEPS of dzo, of the yardstick, and of the floor\n", file);
@@ -169,24 +141,16 @@ static cli_exit write_data(const char *folder, const bench_machine *machine, con
     (void)fprintf(file, "\"%s\" %.3f %.3f %.3f\n", name, bench_mteps(&rows[i]), yardstick,
                   edges / bench_floor(machine, &rows[i]));
   }
-  return close_written(file, path);
-}
-
-/* The folder as a gnuplot string: in single quotes, those inside doubled. */
-static void put_quoted(FILE *file, const char *folder, const char *name) {
-  (void)fputc('\'', file);
-  for (const char *c = folder; *c != '\0'; c++)
-    (void)fprintf(file, *c == '\'' ? "''" : "%c", *c);
-  (void)fprintf(file, "/%s'", name);
+  return bench_plot_close(file, path);
 }
 
 static cli_exit write_script(const char *folder, const bench_machine *machine,
-                             char path[PATH_SIZE]) {
-  FILE *file = open_in(folder, "msf.gp", path);
+                             char path[BENCH_PATH]) {
+  FILE *file = bench_plot_open(folder, "msf.gp", path);
   if (file == NULL)
     return CLI_FAILED;
   (void)fputs("set terminal pngcairo size 1100,600\nset output ", file);
-  put_quoted(file, folder, "msf.png");
+  bench_plot_quote(file, folder, "msf.png");
   (void)fprintf(
       file,
       "\nset title \"Minimum spanning forest, %d thread%s\" noenhanced\n"
@@ -194,41 +158,22 @@ static cli_exit write_script(const char *folder, const bench_machine *machine,
       "set style data histogram\nset style fill solid 0.8\nset grid ytics\n"
       "set xtics rotate by -30 noenhanced\nset key top left\nplot ",
       machine->threads, machine->threads == 1 ? "" : "s");
-  put_quoted(file, folder, "msf.dat");
+  bench_plot_quote(file, folder, "msf.dat");
   (void)fputs(" using 2:xtic(1) title \"dzo\", '' using 3 title \"sequential filter-Kruskal\", "
               "'' using 4 title \"one pass over the graph\"\n",
               file);
-  return close_written(file, path);
-}
-
-static void run_gnuplot(cli_call *call, const char *folder, char *script) {
-  char gnuplot[] = "gnuplot";
-  char *arguments[] = {gnuplot, script, NULL};
-  pid_t child;
-  int status = 0;
-  if (posix_spawnp(&child, gnuplot, NULL, NULL, arguments, environ) != 0) {
-    cli_note(call, "gnuplot is not installed; %s draws the plot", script);
-    return;
-  }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    cli_note(call, "gnuplot could not draw %s/msf.png", folder);
-  else
-    cli_note(call, "drew %s/msf.png", folder);
+  return bench_plot_close(file, path);
 }
 
 cli_exit bench_plot(cli_call *call, const char *folder, const bench_machine *machine,
                     const bench_row *rows, size_t count) {
-  char script[PATH_SIZE];
-  if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-    cli_error("bench: %s: %s", folder, strerror(errno));
-    return CLI_FAILED;
-  }
-  cli_exit result = write_data(folder, machine, rows, count);
+  char script[BENCH_PATH];
+  cli_exit result = bench_plot_folder(folder);
+  if (result == CLI_DONE)
+    result = write_data(folder, machine, rows, count);
   if (result == CLI_DONE)
     result = write_script(folder, machine, script);
   if (result == CLI_DONE)
-    run_gnuplot(call, folder, script);
+    bench_plot_draw(call, script, "msf.png");
   return result;
 }

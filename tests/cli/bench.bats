@@ -4,7 +4,7 @@
 load helper
 
 @test "bench msf measures every kind of graph and verifies each row" {
-  expect 0 dzo bench msf --scale 9 --repeats 2
+  expect 0 dzo bench msf --device cpu --scale 9 --repeats 2
   [ ! -s err ]
   for graph in rmat ssca2 uniform grid; do
     grep -Eq "^$graph\.9 +512 +[0-9]+ +[0-9.]+ +\([0-9.]+\) +[0-9.]+ +[0-9.]+ .* [0-9.]+x$" out
@@ -17,7 +17,7 @@ load helper
 
 @test "bench msf --json tells what was found and what it cost" {
   need_python
-  expect 0 dzo bench msf --scale 10 --graph rmat --repeats 3 --threads 2 --json
+  expect 0 dzo bench msf --device cpu --scale 10 --graph rmat --repeats 3 --threads 2 --json
   [ "$(wc -l <out)" -eq 1 ]
   [ "$(json 'd["benchmark"], d["threads"], len(d["results"])')" = "('msf', 2, 2)" ]
   [ "$(json 'all(r["verified"] for r in d["results"])')" = True ]
@@ -29,21 +29,88 @@ load helper
 }
 
 @test "bench msf runs without the yardstick" {
-  expect 0 dzo bench msf --scale 8 --graph grid --yardstick none --repeats 1
+  expect 0 dzo bench msf --device cpu --scale 8 --graph grid --yardstick none --repeats 1
   grep -Eq '^grid\.8 .* - +- ' out
   need_python
-  expect 0 dzo bench msf --scale 8 --graph grid --yardstick none --repeats 1 --json
+  expect 0 dzo bench msf --device cpu --scale 8 --graph grid --yardstick none --repeats 1 --json
   [ "$(json '"ratio" in d["results"][0]')" = False ]
 }
 
 @test "bench msf --plot writes data and a script" {
-  expect 0 dzo bench msf --scale 8 --graph ssca2 --repeats 1 --plot "it's here"
+  expect 0 dzo bench msf --device cpu --scale 8 --graph ssca2 --repeats 1 --plot "it's here"
   [ "$(grep -c '^"ssca2' "it's here/msf.dat")" -eq 2 ]
   [ -s "it's here/msf.gp" ]
   if command -v gnuplot >/dev/null; then
     [ -s "it's here/msf.png" ]
   fi
   touch file
-  expect 1 dzo bench msf --scale 8 --graph grid --repeats 1 --plot file/below
+  expect 1 dzo bench msf --device cpu --scale 8 --graph grid --repeats 1 --plot file/below
   grep -q '^dzo: bench: file/below: ' err
+}
+
+# ---- With a GPU: a real one, or that of tests/simt ----
+
+need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
+
+@test "bench msf on the GPU measures every kind of graph and verifies each row" {
+  need_gpu
+  expect 0 dzo bench msf --device cuda --quick --scale 8 --repeats 2
+  [ ! -s err ]
+  for graph in rmat ssca2 uniform grid; do
+    grep -Eq "^$graph\.8 +256 +[0-9]+ +[0-9.]+ +\([0-9.]+\) " out
+  done
+  for graph in 'rmat\.8 sorted' 'rmat\.8 f64' 'ssca2\.8 renumbered' 'ssca2\.8 compressed'; do
+    grep -q "^$graph " out
+  done
+  grep -q 'Every row was verified' out
+  ! grep -q 'not verified' out
+}
+
+@test "bench msf on the GPU --json tells what was found and what it cost" {
+  need_gpu
+  need_python
+  expect 0 dzo bench msf --device cuda --scale 9 --graph ssca2 --repeats 3 --json
+  [ "$(wc -l <out)" -eq 1 ]
+  [ "$(json 'd["benchmark"], d["device"], d["from"], len(d["results"])')" = "('msf', 'cuda', 'gpu', 4)" ]
+  [ "$(json 'all(r["verified"] and r["verifier"] == "cpu and gpu" for r in d["results"])')" = True ]
+  [ "$(json 'len({(r["forest_edges"], r["components"]) for r in d["results"]})')" = 1 ]
+  [ "$(json 'all(0 < r["seconds"]["solve_min"] <= r["seconds"]["solve"] for r in d["results"])')" = True ]
+  [ "$(json '[r["compressed"] for r in d["results"]]')" = "[False, False, False, True]" ]
+  [ "$(json 'd["results"][3]["neighbour_bytes"] < d["results"][2]["neighbour_bytes"]')" = True ]
+}
+
+@test "bench msf from host memory measures each device and every kind of memory" {
+  need_gpu
+  need_python
+  expect 0 dzo bench msf --device hybrid --scale 8 --repeats 1 --graph rmat --json
+  [ "$(json 'd["from"], len(d["results"])')" = "('host', 10)" ]
+  [ "$(json 'all(r["verified"] for r in d["results"])')" = True ]
+  [ "$(json 'sorted({r["device"] for r in d["results"]})')" = "['cpu', 'cuda', 'hybrid']" ]
+  [ "$(json 'sorted({r["memory"] for r in d["results"]})')" = "['pageable', 'pinned']" ]
+  [ "$(json 'sum(r["gpu_memory"] > 0 for r in d["results"])')" = 4 ]
+  expect 0 dzo bench msf --device cuda --from host --scale 8 --repeats 1
+  grep -Eq '^rmat\.8 +pinned +all +seed ' out
+  ! grep -Eq ' (cpu|hybrid) +[0-9]' out
+}
+
+@test "bench msf --table tells every device's rate at every scale, and draws it" {
+  need_gpu
+  need_python
+  expect 0 dzo bench msf --device cuda --table --scale 8 --json --plot "it's here"
+  [ "$(json 'd["table"], len(d["results"])')" = "('mteps', 2)" ]
+  [ "$(json 'all(r["verified"] for r in d["results"])')" = True ]
+  [ "$(json 'sorted(d["results"][0]["mteps"])')" = "['cpu', 'cuda', 'gpu', 'hybrid']" ]
+  [ "$(grep -c '^8 ' "it's here/msf-table.dat")" -eq 2 ]
+  if command -v gnuplot >/dev/null; then
+    [ -s "it's here/msf-table.png" ]
+    [ -s "it's here/msf-table.svg" ]
+  fi
+}
+
+@test "bench msf refuses what is for another device" {
+  expect 2 dzo bench msf --device cpu --table
+  one_error '--table is for the GPU'
+  need_gpu
+  expect 2 dzo bench msf --device cuda --yardstick none
+  one_error '--yardstick is for the CPU'
 }
