@@ -150,6 +150,8 @@ MINI_CMOCKA int mini_cmocka_run_group(const struct CMUnitTest *tests, size_t cou
                outcomes[MINI_SKIPPED]);
   return outcomes[MINI_FAILED];
 }
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
+  cmocka_run_group_tests(tests, setup, teardown)
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \
   mini_cmocka_run_group(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
