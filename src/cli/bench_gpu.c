@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "device/rates.h"
+#include "device/transfer.h"
 
 enum { FROM = 26, TO = 27, MAX_REPEATS = 1000 };
 
@@ -183,12 +184,10 @@ dzo_status gpu_bench_numbers(gpu_bench *bench, const dzo_gpu_csr *csr, const msf
   uint64_t *arcs = dzo_alloc(bench->context, count, sizeof *arcs);
   uint32_t *all = dzo_alloc(bench->context, csr->arcs, sizeof *all);
   dzo_status status = arcs == NULL || all == NULL ? DZO_E_MEMORY : DZO_OK;
-  if (status == DZO_OK && count > 0)
-    status = dzo_unit_copy(unit, 0, arcs, forest->arcs, count * sizeof *arcs);
-  if (status == DZO_OK && csr->arcs > 0)
-    status = dzo_unit_copy(unit, 0, all, csr->numbers32, csr->arcs * sizeof *all);
   if (status == DZO_OK)
-    status = dzo_unit_wait(unit, 0);
+    status = dzo_unit_fetch(unit, arcs, forest->arcs, count * sizeof *arcs);
+  if (status == DZO_OK)
+    status = dzo_unit_fetch(unit, all, csr->numbers32, csr->arcs * sizeof *all);
   for (uint64_t i = 0; status == DZO_OK && i < count; i++) {
     if (arcs[i] >= csr->arcs)
       status = dzo_fail(bench->context, DZO_E_INTERNAL, "an arc of the forest is no arc");

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "graph/gpu_graph.h"
 
 typedef struct generate_settings {
   cli_common common;
@@ -26,6 +27,7 @@ typedef struct generate_job {
   dzo_generate_options options;
   dzo_format format;
   dzo_edge_list *list;
+  dzo_device worked;
   double generate, verify, write, total; /* seconds */
 } generate_job;
 
@@ -102,7 +104,7 @@ static void report_json(const generate_job *job, const dzo_edges *edges) {
   cli_json_text(&json, "generator", job->kind);
   cli_json_count(&json, "scale", job->settings->scale);
   cli_json_count(&json, "seed", job->options.seed);
-  cli_json_text(&json, "device", cli_device_name(DZO_DEVICE_CPU));
+  cli_json_text(&json, "device", cli_device_name(job->worked));
   cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
   cli_json_open_object(&json, "seconds");
   cli_json_seconds(&json, "generate", job->generate);
@@ -146,11 +148,41 @@ static cli_exit write_graph(generate_job *job, const dzo_edges *edges) {
   return result;
 }
 
+/* On the GPU, the same bytes. DZO_E_UNSUPPORTED where there is none that was asked for. */
+static dzo_status generate_there(generate_job *job) {
+  dzo_context *context = job->call->context;
+  bool asked = job->call->common->device.kind == DZO_DEVICE_CUDA ||
+               job->call->common->device.kind == DZO_DEVICE_HYBRID;
+  dzo_unit *unit = asked ? dzo_context_gpu(context) : NULL;
+  dzo_gpu_edges edges;
+  if (unit == NULL)
+    return DZO_E_UNSUPPORTED;
+  dzo_status status = dzo_gpu_edges_generate(unit, job->generator, &job->options, &edges);
+  if (status == DZO_OK)
+    status = dzo_gpu_edges_download(context, &edges, &job->list);
+  dzo_gpu_edges_destroy(&edges);
+  job->worked = DZO_DEVICE_CUDA;
+  return status;
+}
+
+/* The CPU makes what the GPU cannot. */
+static dzo_status generate(generate_job *job) {
+  cli_call *call = job->call;
+  dzo_status status = generate_there(job);
+  bool gave_up = status == DZO_E_UNSUPPORTED || status == DZO_E_MEMORY || status == DZO_E_DEVICE ||
+                 status == DZO_E_DEVICE_FAILED;
+  if (!gave_up)
+    return status;
+  if (status != DZO_E_UNSUPPORTED)
+    cli_note(call, "%s; generated on the CPU", dzo_context_message(call->context));
+  job->worked = DZO_DEVICE_CPU;
+  return dzo_edge_list_generate(call->context, job->generator, &job->options, &job->list);
+}
+
 static cli_exit perform(generate_job *job) {
   cli_call *call = job->call;
   double begun = cli_now();
-  dzo_status status =
-      dzo_edge_list_generate(call->context, job->generator, &job->options, &job->list);
+  dzo_status status = generate(job);
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_USAGE);
   job->generate = cli_now() - begun;

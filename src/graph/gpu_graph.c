@@ -3,6 +3,7 @@
 #include "graph/gpu_graph.h"
 
 #include "base/memory.h"
+#include "device/transfer.h"
 #include "graph/edge_list.h"
 
 /* ---- Uploading ------------------------------------------------------------------------------- */
@@ -13,7 +14,7 @@ static dzo_status copy_array(dzo_unit *unit, const void *from, uint64_t count, s
   if (from == NULL)
     return DZO_OK;
   DZO_TRY(dzo_unit_allocate(unit, count > 0 ? count : 1, size, out));
-  return count > 0 ? dzo_unit_copy(unit, 0, *out, from, count * size) : DZO_OK;
+  return dzo_unit_send(unit, *out, from, count * size);
 }
 
 #define COPY_ARRAY(unit, from, count, out)                                                         \
@@ -46,7 +47,7 @@ static dzo_status upload(dzo_unit *unit, const dzo_graph *graph, bool numbers, d
     DZO_TRY(COPY_ARRAY(unit, graph->numbers32, graph->arcs, out->numbers32));
     DZO_TRY(COPY_ARRAY(unit, graph->numbers64, graph->arcs, out->numbers64));
   }
-  return dzo_unit_wait(unit, 0);
+  return DZO_OK;
 }
 
 dzo_status dzo_gpu_csr_upload(dzo_unit *unit, const dzo_graph *graph, bool numbers,
@@ -110,7 +111,7 @@ static dzo_status fetch_array(dzo_context *context, dzo_unit *unit, const void *
   *out = dzo_alloc(context, count, size);
   if (*out == NULL)
     return DZO_E_MEMORY;
-  return count > 0 ? dzo_unit_copy(unit, 0, *out, from, count * size) : DZO_OK;
+  return dzo_unit_fetch(unit, *out, from, count * size);
 }
 
 #define FETCH_ARRAY(context, unit, from, count, out)                                               \
@@ -119,14 +120,11 @@ static dzo_status fetch_array(dzo_context *context, dzo_unit *unit, const void *
 static dzo_status fetch_edges(dzo_context *context, const dzo_gpu_edges *edges,
                               dzo_edge_list *list) {
   dzo_unit *unit = edges->unit;
-  if (edges->count == 0)
-    return DZO_OK;
-  DZO_TRY(dzo_unit_copy(unit, 0, list->u, edges->u, edges->count * sizeof *list->u));
-  DZO_TRY(dzo_unit_copy(unit, 0, list->v, edges->v, edges->count * sizeof *list->v));
+  DZO_TRY(dzo_unit_fetch(unit, list->u, edges->u, edges->count * sizeof *list->u));
+  DZO_TRY(dzo_unit_fetch(unit, list->v, edges->v, edges->count * sizeof *list->v));
   if (edges->weights != NULL)
-    DZO_TRY(dzo_unit_copy(unit, 0, list->weights, edges->weights,
-                          edges->count * dzo_weight_bytes(edges->weight_type)));
-  DZO_TRY(dzo_unit_wait(unit, 0));
+    DZO_TRY(dzo_unit_fetch(unit, list->weights, edges->weights,
+                           edges->count * dzo_weight_bytes(edges->weight_type)));
   return dzo_progress(context, "generate", edges->count, edges->count);
 }
 
@@ -192,9 +190,7 @@ static dzo_status fetch_graph(dzo_context *context, const dzo_gpu_csr *csr,
   DZO_TRY(FETCH_ARRAY(context, unit, csr->keys32, csr->arcs, g->keys32));
   DZO_TRY(FETCH_ARRAY(context, unit, csr->keys64, csr->arcs, g->keys64));
   DZO_TRY(FETCH_ARRAY(context, unit, csr->numbers32, csr->arcs, g->numbers32));
-  if (csr->loops > 0)
-    DZO_TRY(fetch_loops(context, csr, edges, g));
-  return dzo_unit_wait(unit, 0);
+  return csr->loops > 0 ? fetch_loops(context, csr, edges, g) : DZO_OK;
 }
 
 dzo_status dzo_gpu_csr_download(dzo_context *context, const dzo_gpu_csr *csr,

@@ -119,3 +119,20 @@ tied_graph() {
     one_error "--gpu-memory: '$bytes' is not a number of bytes"
   done
 }
+
+@test "a GPU generates the CPU's bytes" {
+  need_gpu
+  for words in "rmat --scale 10" "ssca2 --scale 9 --weights f32" "uniform --scale 8 --weights u32" \
+    "grid --scale 9 --weights none"; do
+    # shellcheck disable=SC2086
+    expect 0 dzo generate $words --device cpu -o cpu.mtx -q
+    # shellcheck disable=SC2086
+    expect 0 dzo generate $words --device cuda -o gpu.mtx --json
+    grep -q '"device": "cuda"' out
+    cmp cpu.mtx gpu.mtx
+  done
+  expect 0 dzo generate rmat --scale 10 --device cuda --gpu-memory 1K -o gpu.mtx
+  grep -q '^dzo: .*; generated on the CPU$' err
+  expect 0 dzo generate rmat --scale 10 --device cpu -o cpu.mtx -q
+  cmp cpu.mtx gpu.mtx
+}
