@@ -121,15 +121,19 @@ static unsigned next_ready(simt_block *block) {
 
 static void fiber_body(simt_fiber *self);
 
+/* A fiber for a thread that begins. For ThreadSanitizer, threads that share a fiber do not race: so
+ * there are some more of them than needed. */
 static simt_fiber *idle_fiber(simt_block *block) {
 #ifdef SIMT_TSAN
-  bool fresh = block->fibers < block->threads; /* as few threads as possible share a fiber */
+  enum { FEW = 64 };
 #else
-  bool fresh = block->idle_first == NULL;
+  enum { FEW = 1 };
 #endif
-  if (fresh) {
-    block->fibers++;
-    return simt_fiber_create(fiber_body, block);
+  if (block->idle_first == NULL ||
+      (block->fiber_count < FEW && block->fiber_count < block->threads)) {
+    simt_fiber *made = simt_fiber_create(fiber_body, block);
+    block->fibers[block->fiber_count++] = made;
+    return made;
   }
   simt_fiber *fiber = block->idle_first;
   block->idle_first = fiber->next;
@@ -151,7 +155,7 @@ static void go_to(simt_block *block, simt_fiber *from, simt_fiber *to) {
   if (from == to)
     return;
   block->running = to;
-  simt_fiber_switch(from, to, false);
+  simt_fiber_switch(from, to);
 }
 
 /* The running thread waits; run others until it is ready and its turn. */
@@ -205,14 +209,15 @@ static void end_thread(simt_block *block) {
 static void fiber_body(simt_fiber *self) {
   simt_block *block = (simt_block *)self->user;
   for (;;) {
-    simt_acquire(block);
+    if (self->used != block->blocks_run)
+      simt_acquire(block);
+    self->used = block->blocks_run;
     block->launch->run(block->launch->arguments);
     end_thread(block);
-    simt_release(&block->host);
     make_idle(block, self);
     if (block->ended == block->threads) {
       block->running = &block->host;
-      simt_fiber_switch(self, &block->host, false);
+      simt_fiber_switch(self, &block->host);
       continue;
     }
     unsigned next = next_ready(block);
@@ -383,8 +388,14 @@ void simt_block_run(simt_block *block, const simt_launch *launch, unsigned index
   enter(next_ready(block));
   simt_fiber *first = idle_fiber(block);
   block->running = first;
+  block->blocks_run++;
   simt_release(block);
-  simt_fiber_switch(&block->host, first, true);
+  simt_fiber_switch(&block->host, first);
+#ifdef SIMT_TSAN
+  for (unsigned i = 0; i < block->fiber_count; i++)
+    if (block->fibers[i]->used == block->blocks_run)
+      simt_release_as(block->fibers[i], &block->host, &block->host);
+#endif
   simt_acquire(&block->host);
   simt_here.running = NULL;
 }

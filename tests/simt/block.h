@@ -46,10 +46,11 @@ struct simt_block {
   unsigned first_ready, ready_count;
   /* Where each thread that has begun and waits is: NULL before it begins. */
   simt_fiber *fiber_of[SIMT_MOST_THREADS];
-  simt_where waits[SIMT_MOST_THREADS]; /* file NULL: does not wait */
-  /* Fibers without a thread. */
-  simt_fiber *idle_first, *idle_last;
-  unsigned fibers;
+  simt_where waits[SIMT_MOST_THREADS];   /* file NULL: does not wait */
+  simt_fiber *fibers[SIMT_MOST_THREADS]; /* all there are */
+  unsigned fiber_count;
+  simt_fiber *idle_first, *idle_last; /* those without a thread */
+  uint64_t blocks_run;
   simt_fiber *running;
   simt_fiber host;
 };

@@ -88,15 +88,14 @@ go_on(simt_fiber *to) {
   __builtin_trap();
 }
 
-__attribute__((noinline, no_sanitize("thread", "address"))) void
-simt_fiber_switch(simt_fiber *from, simt_fiber *to, bool ordered) {
+__attribute__((noinline, no_sanitize("thread", "address"))) void simt_fiber_switch(simt_fiber *from,
+                                                                                   simt_fiber *to) {
 #ifdef SIMT_ASAN
   __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
 #ifdef SIMT_TSAN
-  __tsan_switch_to_fiber(to->shadow, ordered ? 0 : __tsan_switch_to_fiber_no_sync);
+  __tsan_switch_to_fiber(to->shadow, __tsan_switch_to_fiber_no_sync);
 #endif
-  (void)ordered;
   if (__builtin_setjmp(from->resume) == 0)
     go_on(to);
   /* Nothing of before is in registers here but what the frame keeps. */
@@ -115,4 +114,13 @@ void simt_acquire(void *address) {
   __tsan_acquire(address);
 #endif
   (void)address;
+}
+
+void simt_release_as(simt_fiber *fiber, simt_fiber *running, void *address) {
+#ifdef SIMT_TSAN
+  __tsan_switch_to_fiber(fiber->shadow, __tsan_switch_to_fiber_no_sync);
+  __tsan_release(address);
+  __tsan_switch_to_fiber(running->shadow, __tsan_switch_to_fiber_no_sync);
+#endif
+  (void)fiber, (void)running, (void)address;
 }

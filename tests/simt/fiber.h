@@ -20,18 +20,20 @@ struct simt_fiber {
   void *fake_stack; /* AddressSanitizer's */
   void *shadow;     /* ThreadSanitizer's */
   simt_fiber *next; /* for lists */
+  uint64_t used;    /* the last block it worked for */
 };
 
 /* The real thread's own stack as a fiber, so that fibers can hand the processor back to it. */
 void simt_fiber_of_thread(simt_fiber *fiber);
 /* A fiber that will run body(fiber), which must not return. It lives as long as the program. */
 simt_fiber *simt_fiber_create(void (*body)(simt_fiber *self), void *user);
-/* Run `to` until somebody switches to `from`. `ordered`: for ThreadSanitizer, what `from` did comes
- * before what `to` does. */
-void simt_fiber_switch(simt_fiber *from, simt_fiber *to, bool ordered);
+/* Run `to` until somebody switches to `from`. To ThreadSanitizer this orders nothing. */
+void simt_fiber_switch(simt_fiber *from, simt_fiber *to);
 /* For ThreadSanitizer: what came before a release of an address comes before what follows an
  * acquire of it. */
 void simt_release(void *address);
 void simt_acquire(void *address);
+/* A release in the name of a fiber that does not run, by the fiber that does. */
+void simt_release_as(simt_fiber *fiber, simt_fiber *running, void *address);
 
 #endif

@@ -18,6 +18,7 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
+#define __noinline__ /* as "nothing" it is also right in __attribute__((__noinline__)) */
 /* One block at a time runs on a real thread. */
 #define __shared__ static thread_local
 
