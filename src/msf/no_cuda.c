@@ -7,6 +7,7 @@
 #include "msf/gpu_filter.h"
 #include "msf/gpu_result.h"
 #include "msf/gpu_rows.h"
+#include "msf/gpu_solve.h"
 #include "msf/seed.h"
 
 static dzo_status missing(dzo_unit *unit) {
@@ -20,6 +21,12 @@ uint64_t msf_gpu_workspace_bytes(const msf_gpu_graph *graph) {
 
 dzo_status msf_gpu_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
   (void)graph, (void)forest;
+  return missing(unit);
+}
+
+dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
+                               const msf_gpu_tuning *tuning, msf_gpu_forest *forest) {
+  (void)graph, (void)tuning, (void)forest;
   return missing(unit);
 }
 
@@ -101,6 +108,11 @@ dzo_status msf_filter_count(msf_filter *f, uint64_t *to) {
 
 dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
   (void)count;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits) {
+  (void)count, (void)bits;
   return missing(f->unit);
 }
 

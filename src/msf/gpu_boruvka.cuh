@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* All rounds of Boruvka on one list, in one kernel whose blocks run together: numbers of components
+ * are dense again in each round, so that their arrays shrink into the cache, and the host is not
+ * asked. In each round a component that much of the list touches abstains from choosing. */
+#ifndef DZO_MSF_GPU_BORUVKA_CUH
+#define DZO_MSF_GPU_BORUVKA_CUH
+
+#include "msf/gpu_hot.cuh"
+#include "msf/gpu_label.cuh"
+#include "msf/gpu_rounds.cuh"
+
+/* Begin with list 0, the light edges, or 1, candidates; all threads. */
+template <typename K> __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which) {
+  msf_round r = {};
+  r.list = &w.control->list[which];
+  r.pages = which == 0 ? r.list->pages : min(r.list->physical, w.capacity);
+  if (r.list->overflow)
+    r.pages = 0;
+  r.map = which == 0 ? w.label : NULL;
+  r.parent = w.parent;
+  r.best = w.best[0];
+  r.best_next = w.best[1];
+  r.abstains = r.list->hot;
+  r.ordered = which == 0;
+  r.exact_key = true;
+  if (sizeof(K) == 8)
+    msf_word_shape(&r);
+  msf_first_groups(w, &r);
+  return r;
+}
+
+/* ---- Ties that the words do not tell apart --------------------------------------------------- */
+
+/* The endpoints of an arc, smaller first. */
+__device__ __forceinline__ u64 msf_pair_of(const msf_work &w, u64 arc) {
+  u32 u = msf_row_of(w, arc), v = msf_neighbour(w, arc);
+  return (u64)min(u, v) << 32 | max(u, v);
+}
+
+enum { MSF_TIE_KEY, MSF_TIE_PAIR, MSF_TIE_RANK };
+
+/* An entry at one of its components, if it is among the least there as far as is known. */
+template <typename K>
+__device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round &r, int stage,
+                                              u32 c, u64 word, K key, u64 pair) {
+  if (c == r.abstains || msf_upper<K>(r, dzo_load_shared(&r.best[c])) != msf_upper<K>(r, word))
+    return;
+  if (stage == MSF_TIE_KEY) {
+    atomicMin(&w.exact[c], (u64)key);
+    return;
+  }
+  if (!msf_has_key(r, sizeof(K) == 8) && (u64)key != dzo_load_shared(&w.exact[c]))
+    return;
+  if (stage == MSF_TIE_PAIR)
+    atomicMin(&w.pair[c], pair);
+  else if (r.ordered || pair == dzo_load_shared(&w.pair[c]))
+    atomicMin(&r.best[c], word);
+}
+
+template <typename K>
+__device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round &r, int stage) {
+  for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
+    u32 count = dzo_load_shared(&r.count_out[group]);
+    for (u32 x = dzo_lane(); x < count; x += 32) {
+      u32 rank = group * r.width * MSF_PAGE + x, slot = msf_slot(w, rank);
+      uint4 e = dzo_load_shared(&w.entries[slot]);
+      K key = msf_entry_key<K>(w, e, slot);
+      u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
+      u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
+      bool tied = msf_upper<K>(r, dzo_load_shared(&r.best[a])) == upper ||
+                  msf_upper<K>(r, dzo_load_shared(&r.best[b])) == upper;
+      if (!tied)
+        continue;
+      u64 pair = r.ordered || stage == MSF_TIE_KEY ? 0 : msf_pair_of(w, msf_entry_arc(e));
+      msf_tie_offer<K>(w, r, stage, a, word, key, pair);
+      msf_tie_offer<K>(w, r, stage, b, word, key, pair);
+    }
+  }
+}
+
+/* Words with equal upper parts met: settle by the whole key, then the endpoints, then the rank. */
+template <typename K>
+__device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &r) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  u64 ranks = sizeof(K) == 4 ? 0xffffffffull : (1ull << r.rank_bits) - 1;
+  for (u32 c = thread; c < r.components; c += threads) {
+    w.exact[c] = w.pair[c] = MSF_NEVER;
+    r.best[c] |= ranks;
+  }
+  dzo_grid_sync();
+  if (!msf_has_key(r, sizeof(K) == 8)) {
+    msf_tie_pass<K>(w, r, MSF_TIE_KEY);
+    dzo_grid_sync();
+  }
+  if (!r.ordered) {
+    msf_tie_pass<K>(w, r, MSF_TIE_PAIR);
+    dzo_grid_sync();
+  }
+  msf_tie_pass<K>(w, r, MSF_TIE_RANK);
+  dzo_grid_sync();
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------- */
+
+/* 128 components from `base` on, by a warp: as msf_hook_share() for vertices; components without an
+ * edge get their final number. */
+__device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf_round &r,
+                                                    int round, int rank_bits, u32 base) {
+  u32 lane = dzo_lane(), below = dzo_lanes_below(), roots = 0, children = 0, ends = 0;
+  u32 other[MSF_STEP], root[MSF_STEP], child[MSF_STEP], end[MSF_STEP];
+  u64 word[MSF_STEP], arc[MSF_STEP];
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    u32 c = base + j * 32 + lane;
+    word[j] = c < r.components ? dzo_load_shared(&r.best[c]) : MSF_NEVER;
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    u32 c = base + j * 32 + lane;
+    other[j] = 0;
+    arc[j] = 0;
+    if (word[j] != MSF_NEVER) {
+      u32 rank = (u32)(word[j] & ((1ull << rank_bits) - 1));
+      uint4 e = dzo_load_shared(&w.entries[msf_slot(w, rank)]);
+      other[j] = (e.x & MSF_ID) == c ? e.y & MSF_ID : e.x & MSF_ID;
+      arc[j] = msf_entry_arc(e);
+    }
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    u32 c = base + j * 32 + lane;
+    bool here = c < r.components, has = word[j] != MSF_NEVER;
+    bool is_root = has && c < other[j] && dzo_load_shared(&r.best[other[j]]) == word[j];
+    is_root = is_root || (here && c == r.abstains);
+    root[j] = __ballot_sync(DZO_WARP_ALL, is_root);
+    child[j] = __ballot_sync(DZO_WARP_ALL, has && !is_root);
+    end[j] = __ballot_sync(DZO_WARP_ALL, here && !has && !is_root);
+    roots += (u32)__popc(root[j]);
+    children += (u32)__popc(child[j]);
+    ends += (u32)__popc(end[j]);
+  }
+  msf_ranges at = msf_reserve3(&r.list->components[round + 1], roots, &w.control->forest, children,
+                               &r.list->finished, ends);
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    u32 c = base + j * 32 + lane, mine = 1u << lane;
+    if (root[j] & mine) {
+      u32 id = at.first[0] + (u32)__popc(root[j] & below);
+      dzo_store_shared(&r.parent[c], MSF_ROOT | id);
+      dzo_store_shared(&r.best_next[id], MSF_NEVER);
+    } else if (child[j] & mine) {
+      dzo_store_shared(&r.parent[c], other[j]);
+      w.out[at.first[1] + (u32)__popc(child[j] & below)] = arc[j];
+    } else if (end[j] & mine) {
+      u32 id = at.first[2] + (u32)__popc(end[j] & below);
+      dzo_store_shared(&r.parent[c], MSF_ROOT | MSF_FINAL | id);
+    }
+    at.first[0] += (u32)__popc(root[j]);
+    at.first[1] += (u32)__popc(child[j]);
+    at.first[2] += (u32)__popc(end[j]);
+  }
+}
+
+__device__ __forceinline__ void msf_flatten(const msf_round &r) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  for (u32 c = thread; c < r.components; c += threads) {
+    u32 x = dzo_load_shared(&r.parent[c]);
+    if (!(x & MSF_ROOT))
+      dzo_store_shared(&r.parent[c], msf_root_of(r.parent, x));
+  }
+}
+
+/* After the last round: the maps of all rounds into one, from the deepest up; and counters of
+ * members for those who group vertices. */
+__device__ __forceinline__ void msf_compose(const msf_work &w, const msf_round &last, int rounds) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  u32 finished = dzo_load_shared(&last.list->finished);
+  for (u32 c = thread; c < finished; c += threads)
+    w.member_count[c] = 0;
+  u32 *deeper = last.parent;
+  for (int q = rounds - 1; q >= 0; q--) {
+    u32 components = dzo_load_shared(&last.list->components[q]);
+    u32 *parent = deeper - components;
+    for (u32 c = thread; c < components; c += threads) {
+      u32 x = dzo_load_shared(&parent[c]);
+      if (!(x & MSF_FINAL))
+        dzo_store_shared(&parent[c], dzo_load_shared(&deeper[x & MSF_ID]));
+    }
+    dzo_grid_sync();
+    deeper = parent;
+  }
+}
+
+template <typename K>
+__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
+    msf_k_boruvka(msf_work w, int which, bool compose) {
+  __shared__ u64 s_best[MSF_SMALL];
+  if (which == 1 && msf_is_done(w))
+    return;
+  msf_round r = msf_begin<K>(w, which);
+  int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
+  bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
+  for (; round < MSF_ROUNDS; round++) {
+    r.components = dzo_load_shared(&r.list->components[round]);
+    msf_collect<K>(w, r, round, s_best);
+    dzo_grid_sync();
+    u32 edges = dzo_load_shared(&r.list->edges[round]);
+    if (lazy && dzo_load_shared(&r.list->tied[round]))
+      msf_resolve<K>(w, r);
+    if (edges == 0)
+      r.abstains = MSF_NONE;
+    for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
+         base += msf_warps() * 32 * MSF_STEP)
+      msf_hook_components(w, r, round, rank_bits, base);
+    dzo_grid_sync();
+    if (edges == 0)
+      break;
+    if (blockIdx.x == 0)
+      msf_find_hot(w, r.list, r.groups, r.width, r.count_out, r.pages, r.parent, (u32)round + 1);
+    msf_flatten(r);
+    dzo_grid_sync();
+    r.abstains = dzo_load_shared(&r.list->hot);
+    r.map = r.parent;
+    r.parent += r.components;
+    u64 *best = r.best;
+    r.best = r.best_next;
+    r.best_next = best;
+    msf_next_groups(w, &r, edges);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    r.list->rounds = (u32)round;
+  if (!compose && !r.list->overflow)
+    return;
+  msf_compose(w, r, round);
+  if (which == 0 && blockIdx.x == 0)
+    msf_choose_scan(w);
+}
+
+#endif

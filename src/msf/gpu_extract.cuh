@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* One pass over the arcs. All keys are read, neighbours of light arcs only. Each row's first light
+ * arc is what its vertex picks in round one; light arcs u -> v with u < v go to the list. A warp
+ * takes a supertile of contiguous arcs and goes through it in tiles. */
+#ifndef DZO_MSF_GPU_EXTRACT_CUH
+#define DZO_MSF_GPU_EXTRACT_CUH
+
+#include "msf/gpu_list.cuh"
+
+/* Blocks are smaller for wide keys, for static shared memory's sake. */
+template <typename K> struct msf_extract_shape {
+  enum {
+    WARPS = sizeof(K) == 4 ? 8 : 4,
+    THREADS = 32 * WARPS,
+    BLOCKS = sizeof(K) == 4 ? 4 : 8,
+    VECTOR = 16 / sizeof(K), /* keys of one load */
+    LOADS = MSF_TILE / (32 * (16 / sizeof(K))),
+    EACH = MSF_TILE / 32
+  };
+};
+
+/* A warp's shared memory. */
+template <typename K> struct __align__(16) msf_tile {
+  K key[MSF_TILE];             /* as stored */
+  u32 row[MSF_TILE + 4];       /* rows that begin in the tile, after that of its first arc */
+  uint2 begins[MSF_TILE / 32]; /* bits of the places where rows begin; how many begin before */
+  uint16_t place[MSF_TILE];    /* of the light arcs */
+};
+
+/* Where a supertile ends and which rows cross its borders. */
+typedef struct msf_super {
+  u32 id;
+  u64 begin, end;
+  u32 first, last; /* rows that cross its begin and its end, or NONE */
+} msf_super;
+
+/* The row whose least light arc may go on in the next batch; the same in all lanes. */
+template <typename K> struct msf_carry {
+  u32 row;
+  K key;
+  bool any;
+};
+
+/* Keys of a tile into registers: load j of lane l has the keys from (32 j + l) * VECTOR on. */
+template <typename K>
+__device__ __forceinline__ void msf_load_tile(const msf_work &w, u64 begin, u64 end, K *x) {
+  typedef msf_extract_shape<K> shape;
+  const K *keys = (const K *)w.keys;
+  u64 at = begin + dzo_lane() * (u64)shape::VECTOR;
+  if (w.aligned && begin + MSF_TILE <= end) {
+#pragma unroll
+    for (int j = 0; j < shape::LOADS; j++) {
+      uint4 four = __ldcs((const uint4 *)(const void *)(keys + at + j * 32 * shape::VECTOR));
+      if (sizeof(K) == 4) {
+        x[4 * j] = (K)four.x;
+        x[4 * j + 1] = (K)four.y;
+        x[4 * j + 2] = (K)four.z;
+        x[4 * j + 3] = (K)four.w;
+      } else {
+        x[2 * j] = (K)((u64)four.y << 32 | four.x);
+        x[2 * j + 1] = (K)((u64)four.w << 32 | four.z);
+      }
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < shape::EACH; i++) {
+    u64 arc = at + (u64)(i / shape::VECTOR * 32 * shape::VECTOR + i % shape::VECTOR);
+    x[i] = w.keys != NULL && arc < end ? __ldcs(keys + arc) : 0;
+  }
+}
+
+__device__ __forceinline__ void msf_store_keys(u32 *to, const u32 *x) {
+  *(uint4 *)(void *)to = make_uint4(x[0], x[1], x[2], x[3]);
+}
+__device__ __forceinline__ void msf_store_keys(u64 *to, const u64 *x) {
+  *(ulonglong2 *)(void *)to = make_ulonglong2(x[0], x[1]);
+}
+
+/* Keys into shared memory, places of light arcs compacted in order; returns their number. */
+template <typename K, bool MAPPED>
+__device__ __forceinline__ u32 msf_compact_light(const msf_work &w, msf_tile<K> *t, const K *x,
+                                                 u32 size, K most) {
+  typedef msf_extract_shape<K> shape;
+  u32 lane = dzo_lane(), bits = 0;
+  u64 packed = 0; /* light arcs of each load, a byte each */
+#pragma unroll
+  for (int j = 0; j < shape::LOADS; j++) {
+    u32 at = (u32)(j * 32 + (int)lane) * shape::VECTOR, m = 0;
+#pragma unroll
+    for (int c = 0; c < shape::VECTOR; c++) {
+      K key = MAPPED ? msf_map_key<K>(w, x[j * shape::VECTOR + c]) : x[j * shape::VECTOR + c];
+      m |= (u32)(key <= most && at + c < size) << c;
+    }
+    msf_store_keys(&t->key[at], &x[j * shape::VECTOR]);
+    bits |= m << j * shape::VECTOR;
+    packed |= (u64)__popc(m) << 8 * j;
+  }
+  u64 through = sizeof(K) == 4 ? msf_warp_sum((u32)packed) : msf_warp_sum(packed);
+  u64 total = __shfl_sync(DZO_WARP_ALL, through, 31), before = through - packed;
+  u32 count = 0;
+#pragma unroll
+  for (int j = 0; j < shape::LOADS; j++) {
+    u32 to = count + (u32)(before >> 8 * j & 255), at = (u32)(j * 32 + (int)lane) * shape::VECTOR;
+#pragma unroll
+    for (int c = 0; c < shape::VECTOR; c++)
+      if (bits >> (j * shape::VECTOR + c) & 1)
+        t->place[to++] = (uint16_t)(at + c);
+    count += (u32)(total >> 8 * j & 255);
+  }
+  return count;
+}
+
+/* Rows that begin in the tile begin .. end - 1, from the one that holds its first arc on; returns
+ * the last. `from`, `to`: offsets of row + 1 + lane and of the one after, loaded ahead. */
+template <typename K>
+__device__ __forceinline__ u32 msf_find_rows(const msf_work &w, msf_tile<K> *t, u32 row, u64 begin,
+                                             u64 end, u64 from, u64 to) {
+  u32 lane = dzo_lane(), found = 0, last = row;
+  if (lane < MSF_TILE / 32)
+    t->begins[lane].x = 0;
+  if (lane == 0)
+    t->row[0] = row;
+  __syncwarp();
+  for (u32 base = row + 1;;) {
+    u32 r = base + lane;
+    bool here = r < w.n && from < end, begins = here && to > from;
+    u32 mask = __ballot_sync(DZO_WARP_ALL, begins);
+    if (begins) {
+      t->row[found + 1 + (u32)__popc(mask & dzo_lanes_below())] = r;
+      u32 place = (u32)(from - begin);
+      atomicOr(&t->begins[place / 32].x, 1u << place % 32);
+    }
+    found += (u32)__popc(mask);
+    if (mask != 0)
+      last = base + 31 - (u32)__clz((int)mask);
+    if (!__all_sync(DZO_WARP_ALL, here))
+      break;
+    base += 32;
+    if (mask == 0) { /* many empty rows: the next that is not */
+      u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
+      base = max(base, msf_row_of(w, arc));
+    }
+    r = base + lane;
+    from = msf_offset(w, min(r, w.n));
+    to = msf_offset(w, min(r, w.n - 1) + 1);
+  }
+  __syncwarp();
+  u32 many = lane < MSF_TILE / 32 ? (u32)__popc(t->begins[lane].x) : 0;
+  u32 through = msf_warp_sum(many);
+  if (lane < MSF_TILE / 32)
+    t->begins[lane].y = through - many;
+  __syncwarp();
+  return last;
+}
+
+/* Of each run of lanes with equal rows, the first least key among those that count: is it this
+ * lane's? *least and *any are of the run. */
+template <typename K>
+__device__ __forceinline__ bool msf_first_of_run(u32 row, K key, bool counts, K *least, bool *any) {
+  u32 lane = dzo_lane(), upto = dzo_lanes_below() | 1u << lane;
+  u32 before = __shfl_up_sync(DZO_WARP_ALL, row, 1);
+  u32 heads = __ballot_sync(DZO_WARP_ALL, lane == 0 || before != row);
+  u32 start = 31 - (u32)__clz((int)(heads & upto)), above = heads & ~upto;
+  u32 stop = above != 0 ? (u32)__ffs((int)above) - 2 : 31;
+  K k = counts ? key : (K)MSF_NEVER;
+#pragma unroll
+  for (u32 d = 1; d < 32; d *= 2) {
+    bool inside = lane >= d + start;
+    if (!__any_sync(DZO_WARP_ALL, inside))
+      break;
+    K other = __shfl_up_sync(DZO_WARP_ALL, k, d);
+    if (inside && other < k)
+      k = other;
+  }
+  *least = __shfl_sync(DZO_WARP_ALL, k, (int)stop);
+  u32 run = (0xffffffffu << start) & (0xffffffffu >> (31 - stop));
+  u32 hits = __ballot_sync(DZO_WARP_ALL, counts && key == *least) & run;
+  *any = hits != 0;
+  return hits != 0 && lane == (u32)__ffs((int)hits) - 1;
+}
+
+/* What vertex u picks; rows that cross a supertile's border are put together later. */
+template <typename K>
+__device__ __forceinline__ void msf_pick(const msf_work &w, const msf_super &s, u32 u, u32 v, K key,
+                                         u64 arc) {
+  if (u == s.first || u == s.last) {
+    msf_record *record = &w.records[2 * s.id + (u != s.first)];
+    record->row = u;
+    record->neighbour = v;
+    record->arc = (u32)arc;
+    record->key = key;
+  } else {
+    w.next[u] = v;
+    w.pick[u] = (u32)arc;
+  }
+}
+
+/* One batch of up to 32 light arcs. */
+template <typename K, bool MAPPED>
+__device__ __forceinline__ void
+msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin, u32 at, u32 count,
+               u32 v, msf_bound light, msf_carry<K> *carry, msf_writer *writer) {
+  u32 lane = dzo_lane(), u = MSF_NONE;
+  bool there = at + lane < count;
+  u64 arc = 0;
+  K key = 0;
+  if (there) {
+    u32 place = t->place[at + lane];
+    key = MAPPED ? msf_map_key<K>(w, t->key[place]) : t->key[place];
+    uint2 b = t->begins[place / 32];
+    u = t->row[b.y + (u32)__popc(b.x & (0xffffffffu >> (31 - place % 32)))];
+    arc = begin + place;
+  }
+  bool edge = there && u != v;
+  K least;
+  bool any;
+  bool first = msf_first_of_run(u, key, edge, &least, &any);
+  if (first && !(u == carry->row && carry->any && carry->key <= key))
+    msf_pick(w, s, u, v, key, arc);
+  int end = (int)min(31u, count - at - 1);
+  u32 row = __shfl_sync(DZO_WARP_ALL, u, end);
+  least = __shfl_sync(DZO_WARP_ALL, least, end);
+  any = __any_sync(DZO_WARP_ALL, any && (int)lane == end);
+  if (row != carry->row || !carry->any)
+    *carry = {row, least, any};
+  else if (any && least < carry->key)
+    carry->key = least;
+  bool emit = edge && u < v && (key < (K)light.key || u <= light.vertex);
+  u32 slot = msf_take(w, &w.control->list[0], writer, s.id, emit);
+  msf_put(w, writer, slot, u, v, key, arc);
+  __syncwarp();
+}
+
+template <typename K, bool MAPPED>
+__device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_super &s,
+                                                  msf_tile<K> *t, u32 row, msf_bound light,
+                                                  msf_writer *writer) {
+  typedef msf_extract_shape<K> shape;
+  u32 lane = dzo_lane();
+  K x[shape::EACH];
+  msf_carry<K> carry = {MSF_NONE, 0, false};
+  msf_load_tile(w, s.begin, s.end, x);
+  u64 from = msf_offset(w, min(row + 1 + lane, w.n));
+  u64 to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
+  for (u64 begin = s.begin; begin < s.end; begin += MSF_TILE) {
+    u64 end = min(begin + MSF_TILE, s.end);
+    u32 count = msf_compact_light<K, MAPPED>(w, t, x, (u32)(end - begin), (K)light.key);
+    row = msf_find_rows(w, t, row, begin, end, from, to);
+    u32 v = lane < count ? msf_neighbour(w, begin + t->place[lane]) : 0;
+    if (end < s.end) { /* the next tile travels meanwhile */
+      msf_load_tile(w, end, s.end, x);
+      from = msf_offset(w, min(row + 1 + lane, w.n));
+      to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
+    }
+    for (u32 at = 0; at < count; at += 32) {
+      u32 after = at + 32 + lane < count ? msf_neighbour(w, begin + t->place[at + 32 + lane]) : 0;
+      msf_take_batch<K, MAPPED>(w, s, t, begin, at, count, v, light, &carry, writer);
+      v = after;
+    }
+    __syncwarp();
+  }
+}
+
+template <typename K, bool MAPPED>
+__global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_shape<K>::BLOCKS)
+    msf_k_extract(msf_work w) {
+  __shared__ msf_tile<K> s_tile[msf_extract_shape<K>::WARPS];
+  u32 lane = dzo_lane();
+  msf_bound light = w.control->light;
+  msf_writer writer = msf_writer_new();
+  for (;;) {
+    msf_super s = {};
+    if (lane == 0)
+      s.id = atomicAdd(&w.control->ticket, 1u);
+    s.id = __shfl_sync(DZO_WARP_ALL, s.id, 0);
+    if (s.id >= w.supertiles)
+      break;
+    s.begin = (u64)s.id << w.super_log;
+    s.end = min(s.begin + (1ull << w.super_log), w.arcs);
+    u32 row = __ldg(&w.super_row[s.id]), after = __ldg(&w.super_row[s.id + 1]);
+    s.first = msf_offset(w, row) < s.begin ? row : MSF_NONE;
+    s.last = s.end < w.arcs && msf_offset(w, after) < s.end ? after : MSF_NONE;
+    if (lane < 2)
+      w.records[2 * s.id + lane].row = MSF_NONE;
+    __syncwarp();
+    msf_extract_super<K, MAPPED>(w, s, &s_tile[threadIdx.x >> 5], row, light, &writer);
+    if (lane == 0)
+      w.super_pages[s.id] = writer.count;
+    msf_close_page(w, &writer);
+  }
+  msf_close_list<K>(w, &w.control->list[0], &writer);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The extraction where rows ascend in the weight: only the light prefix of each row is read, and
+ * every vertex picks the first arc of its row. */
+#ifndef DZO_MSF_GPU_PRESORTED_CUH
+#define DZO_MSF_GPU_PRESORTED_CUH
+
+#include "msf/gpu_list.cuh"
+
+enum { MSF_AHEAD = 4 /* arcs of a lane in flight */ };
+
+typedef struct msf_prefixes {
+  u32 before[32]; /* light arcs of the rows before, of 32 rows */
+  u64 begin[32];  /* where the row's begin, less `before` */
+} msf_prefixes;
+
+/* Light arcs at the beginning of begin .. end - 1, by one lane: galloping, then halving. */
+template <typename K>
+__device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u64 end, K most) {
+  u64 low = begin, step = 1; /* all before `low` are light */
+  while (low < end && msf_key_at<K>(w, min(low + step, end) - 1) <= most) {
+    low = min(low + step, end);
+    step *= 2;
+  }
+  u64 high = min(low + step, end);
+  while (low < high) {
+    u64 middle = low + (high - low) / 2;
+    if (msf_key_at<K>(w, middle) <= most)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (u32)(low - begin);
+}
+
+/* The first arc of row u that is no loop. */
+__device__ __forceinline__ void msf_pick_first(const msf_work &w, u32 u, u64 begin, u64 end) {
+  for (u64 arc = begin; arc < end; arc++) {
+    u32 v = msf_neighbour(w, arc);
+    if (v == u)
+      continue;
+    w.next[u] = v;
+    w.pick[u] = (u32)arc;
+    return;
+  }
+}
+
+/* The light arcs of 32 rows from `base` on, one behind the other. */
+template <typename K>
+__device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_prefixes *p,
+                                                  u32 base, u32 total, msf_bound light, u32 home,
+                                                  msf_writer *writer) {
+  u32 lane = dzo_lane();
+  for (u32 first = 0; first < total; first += 32 * MSF_AHEAD) {
+    u32 u[MSF_AHEAD], v[MSF_AHEAD];
+    u64 arc[MSF_AHEAD];
+    K key[MSF_AHEAD];
+#pragma unroll
+    for (int j = 0; j < MSF_AHEAD; j++) {
+      u32 x = first + (u32)j * 32 + lane, k = 0;
+      u[j] = v[j] = 0;
+      key[j] = 0;
+      arc[j] = 0;
+      if (x >= total)
+        continue;
+      for (u32 step = 16; step != 0; step /= 2)
+        if (p->before[k + step] <= x)
+          k += step;
+      u[j] = base + k;
+      arc[j] = p->begin[k] + x;
+      v[j] = msf_neighbour(w, arc[j]);
+      key[j] = msf_key_at<K>(w, arc[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < MSF_AHEAD; j++) {
+      bool emit = u[j] < v[j] && (key[j] < (K)light.key || u[j] <= light.vertex);
+      u32 slot = msf_take(w, &w.control->list[0], writer, home, emit);
+      msf_put(w, writer, slot, u[j], v[j], key[j], arc[j]);
+    }
+  }
+}
+
+template <typename K>
+__device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes *p, u32 super,
+                                                 msf_bound light, msf_writer *writer) {
+  u32 lane = dzo_lane();
+  u64 begin = (u64)super << w.super_log, end = min(begin + (1ull << w.super_log), w.arcs);
+  u32 last = min(__ldg(&w.super_row[super + 1]), w.n - 1);
+  for (u32 base = __ldg(&w.super_row[super]); base <= last; base += 32) {
+    u32 row = base + lane, many = 0;
+    u64 from = msf_offset(w, min(row, w.n)), to = msf_offset(w, min(row, w.n - 1) + 1);
+    bool any = row < w.n && from < to && from < end && to > begin;
+    if (any && from >= begin)
+      msf_pick_first(w, row, from, to);
+    u64 here = max(from, begin);
+    if (any)
+      many = msf_light_prefix<K>(w, here, min(to, end), (K)light.key);
+    u32 through = msf_warp_sum(many), total = __shfl_sync(DZO_WARP_ALL, through, 31);
+    p->before[lane] = through - many;
+    p->begin[lane] = here - (through - many);
+    __syncwarp();
+    msf_list_prefixes<K>(w, p, base, total, light, super, writer);
+    __syncwarp();
+    if (!__any_sync(DZO_WARP_ALL, any)) { /* many empty rows: the next that is not */
+      u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
+      base = arc < w.arcs ? msf_row_of(w, arc) - 32 : last;
+    }
+  }
+}
+
+template <typename K>
+__global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work w) {
+  __shared__ msf_prefixes s_prefixes[MSF_WARPS];
+  u32 lane = dzo_lane();
+  msf_bound light = w.control->light;
+  msf_writer writer = msf_writer_new();
+  for (;;) {
+    u32 super = 0;
+    if (lane == 0)
+      super = atomicAdd(&w.control->ticket, 1u);
+    super = __shfl_sync(DZO_WARP_ALL, super, 0);
+    if (super >= w.supertiles)
+      break;
+    msf_extract_rows<K>(w, &s_prefixes[threadIdx.x >> 5], super, light, &writer);
+    if (lane == 0)
+      w.super_pages[super] = writer.count;
+    msf_close_page(w, &writer);
+  }
+  msf_close_list<K>(w, &w.control->list[0], &writer);
+}
+
+#endif

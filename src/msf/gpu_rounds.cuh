@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* What one round of Boruvka on a list knows, and how it goes through the list. Survivors are
+ * compacted in place: a warp owns a group of pages and moves what is left of it to its beginning,
+ * so ranks keep their order. As the list shrinks, groups are put together. */
+#ifndef DZO_MSF_GPU_ROUNDS_CUH
+#define DZO_MSF_GPU_ROUNDS_CUH
+
+#include "msf/gpu_list.cuh"
+
+enum {
+  MSF_ROUND_THREADS = 512,
+  MSF_SMALL = 2048,    /* components whose minima fit into shared memory */
+  MSF_STEP = 4,        /* entries a lane has in flight */
+  MSF_LEAST_WIDTH = 4, /* pages of a group */
+  MSF_MOST_PARTS = 32
+};
+
+/* The same in all threads. */
+typedef struct msf_round {
+  msf_list_state *list;
+  u32 components;
+  const u32 *map; /* new numbers of the entries' ends; NULL: they have them */
+  u32 *parent;
+  u64 *best, *best_next;
+  u32 abstains;
+  /* Groups: `parts` of those of the last round make one of this. */
+  u32 pages, width, parts, groups, last_groups;
+  const u32 *count_in; /* NULL: the groups are full */
+  u32 *count_out;
+  /* Words: the upper part of the key, then the rank. */
+  int rank_bits, shift;
+  u64 base;
+  bool exact_key; /* the upper part tells keys apart */
+  bool ordered;   /* ranks break ties by the total order */
+} msf_round;
+
+__device__ __forceinline__ bool msf_has_key(const msf_round &r, bool wide) {
+  return !wide || r.exact_key;
+}
+
+template <typename K> __device__ __forceinline__ u64 msf_word(const msf_round &r, K key, u32 rank) {
+  if (sizeof(K) == 4)
+    return (u64)key << 32 | rank;
+  return ((u64)key - r.base) >> r.shift << r.rank_bits | rank;
+}
+template <typename K> __device__ __forceinline__ u64 msf_upper(const msf_round &r, u64 word) {
+  return sizeof(K) == 4 ? word >> 32 : word >> r.rank_bits;
+}
+
+__device__ __forceinline__ u32 msf_slot(const msf_work &w, u32 rank) {
+  return __ldg(&w.page_at[rank / MSF_PAGE]) * MSF_PAGE + rank % MSF_PAGE;
+}
+
+template <typename K>
+__device__ __forceinline__ K msf_entry_key(const msf_work &w, uint4 e, u32 slot) {
+  if (sizeof(K) == 4)
+    return (K)e.z;
+  return (K)((u64)dzo_load_shared(&w.entry_high[slot]) << 32 | e.z);
+}
+
+/* Groups of the first round. */
+__device__ __forceinline__ void msf_first_groups(const msf_work &w, msf_round *r) {
+  u32 warps = msf_warps();
+  r->width = MSF_LEAST_WIDTH;
+  while (r->width < 32 && r->pages / r->width > 4 * warps)
+    r->width *= 2;
+  r->parts = 1;
+  r->groups = r->last_groups = (r->pages + r->width - 1) / r->width;
+  r->count_in = NULL;
+  r->count_out = w.group_count[0];
+}
+
+/* Groups of the next, when `edges` are left. */
+__device__ __forceinline__ void msf_next_groups(const msf_work &w, msf_round *r, u32 edges) {
+  u32 wanted = max(1u, min(edges / (32 * MSF_STEP), 4 * msf_warps()));
+  r->last_groups = r->groups;
+  r->parts = 1;
+  while (r->parts < MSF_MOST_PARTS && r->groups / (2 * r->parts) >= wanted)
+    r->parts *= 2;
+  r->width *= r->parts;
+  r->groups = (r->groups + r->parts - 1) / r->parts;
+  r->count_in = r->count_out;
+  r->count_out = r->count_out == w.group_count[0] ? w.group_count[1] : w.group_count[0];
+}
+
+/* Words for wide keys: as many upper bits of (key - least) as the rank leaves. */
+__device__ __forceinline__ void msf_word_shape(msf_round *r) {
+  const msf_list_state *list = r->list;
+  u64 least = ~list->inverse_least, most = list->most;
+  int bits = least < most ? 64 - __clzll((long long)(most - least)) : 1;
+  r->rank_bits = 1;
+  while (r->pages * (u64)MSF_PAGE >= 1ull << r->rank_bits)
+    r->rank_bits++;
+  r->base = least;
+  r->shift = max(0, bits - (64 - r->rank_bits));
+  r->exact_key = (list->ones & list->zeros & ((1ull << r->shift) - 1)) == 0;
+}
+
+/* The x-th entry of a group's parts: its rank. `before`: entries of parts before that of the
+ * lane. */
+__device__ __forceinline__ u32 msf_rank_in(const msf_round &r, u32 group, u32 before, u32 x) {
+  if (r.parts == 1)
+    return group * r.width * MSF_PAGE + x;
+  u32 k = 0;
+#pragma unroll
+  for (u32 step = 16; step != 0; step /= 2)
+    if (__shfl_sync(DZO_WARP_ALL, before, (int)(k + step)) <= x)
+      k += step;
+  u32 skipped = __shfl_sync(DZO_WARP_ALL, before, (int)k);
+  return (group * r.parts + k) * (r.width / r.parts) * MSF_PAGE + (x - skipped);
+}
+
+/* How many entries each part of a group has: *before as above; returns their sum. */
+__device__ __forceinline__ u32 msf_group_size(const msf_round &r, u32 group, u32 *before) {
+  u32 lane = dzo_lane(), part = group * r.parts + lane, count = 0;
+  *before = 0;
+  if (r.count_in == NULL)
+    return min(r.width, r.pages - group * r.width) * MSF_PAGE;
+  if (r.parts == 1)
+    return dzo_load_shared(&r.count_in[group]);
+  if (lane < r.parts && part < r.last_groups)
+    count = dzo_load_shared(&r.count_in[part]);
+  u32 through = msf_warp_sum(count);
+  *before = through - count;
+  return __shfl_sync(DZO_WARP_ALL, through, 31);
+}
+
+/* Lower the least word of a component. Returns whether a word with the same upper part was there;
+ * asked for where that matters. */
+template <typename K>
+__device__ __forceinline__ bool msf_offer(const msf_round &r, u64 *best, u64 word, u64 seen,
+                                          bool lazy) {
+  if (!lazy) {
+    if (word < seen)
+      atomicMin(best, word);
+    return false;
+  }
+  if (word < seen)
+    seen = atomicMin(best, word);
+  return seen != word && msf_upper<K>(r, seen) == msf_upper<K>(r, word);
+}
+
+/* Shared minima of a block go to all. */
+template <typename K>
+__device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s_best, bool lazy) {
+  bool tied = false;
+  __syncthreads();
+  for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
+    if (s_best[c] != MSF_NEVER)
+      tied |= msf_offer<K>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]), lazy);
+  return tied;
+}
+
+/* The ends of an entry in this round's numbers; the upper bits of the arc stay. */
+__device__ __forceinline__ uint4 msf_renamed(const msf_round &r, uint4 e) {
+  if (r.map == NULL)
+    return e;
+  e.x = (e.x & ~MSF_ID) | (dzo_load_shared(&r.map[e.x & MSF_ID]) & MSF_ID);
+  e.y = (e.y & ~MSF_ID) | (dzo_load_shared(&r.map[e.y & MSF_ID]) & MSF_ID);
+  return e;
+}
+
+/* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
+ * `kept` on, offer them to both. Returns how many are kept. */
+template <typename K>
+__device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u64 *s_best,
+                                                bool small, bool lazy, u32 group, u32 before,
+                                                u32 first, u32 total, u32 kept, bool *tied) {
+  u32 lane = dzo_lane(), keep[MSF_STEP], many = 0;
+  uint4 e[MSF_STEP];
+  K key[MSF_STEP];
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    u32 x = first + j * 32 + lane, rank = msf_rank_in(r, group, before, x);
+    e[j] = make_uint4(0, 0, 0, 0);
+    key[j] = 0;
+    if (x < total) {
+      u32 slot = msf_slot(w, rank);
+      e[j] = dzo_load_shared(&w.entries[slot]);
+      key[j] = msf_entry_key<K>(w, e[j], slot);
+    }
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++)
+    e[j] = msf_renamed(r, e[j]);
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    bool crosses = first + j * 32 + lane < total && ((e[j].x ^ e[j].y) & MSF_ID) != 0;
+    keep[j] = __ballot_sync(DZO_WARP_ALL, crosses);
+    many += (u32)__popc(keep[j]);
+  }
+  __syncwarp();
+  u32 to = group * r.width * MSF_PAGE + kept;
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    if (keep[j] >> lane & 1) {
+      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), slot = msf_slot(w, rank);
+      dzo_store_shared(&w.entries[slot], e[j]);
+      if (sizeof(K) == 8)
+        dzo_store_shared(&w.entry_high[slot], (u32)((u64)key[j] >> 32));
+      u64 word = msf_word<K>(r, key[j], rank);
+      u32 a = e[j].x & MSF_ID, b = e[j].y & MSF_ID;
+      u64 *at = small ? s_best + a : r.best + a, *bt = small ? s_best + b : r.best + b;
+      bool ask_a = a != r.abstains, ask_b = b != r.abstains;
+      u64 seen_a = !ask_a ? 0 : small ? *(volatile u64 *)at : dzo_load_shared(at);
+      u64 seen_b = !ask_b ? 0 : small ? *(volatile u64 *)bt : dzo_load_shared(bt);
+      if (ask_a)
+        *tied |= msf_offer<K>(r, at, word, seen_a, lazy);
+      if (ask_b)
+        *tied |= msf_offer<K>(r, bt, word, seen_b, lazy);
+    }
+    to += (u32)__popc(keep[j]);
+  }
+  return many;
+}
+
+/* The pass over the list. */
+template <typename K>
+__device__ __forceinline__ void msf_collect(const msf_work &w, const msf_round &r, int round,
+                                            u64 *s_best) {
+  bool small = r.components <= MSF_SMALL, tied = false;
+  bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
+  if (small) {
+    for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
+      s_best[c] = MSF_NEVER;
+    __syncthreads();
+  }
+  u32 edges = 0;
+  for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
+    u32 before, kept = 0, total = msf_group_size(r, group, &before);
+    for (u32 first = 0; first < total; first += 32 * MSF_STEP)
+      kept +=
+          msf_collect_step<K>(w, r, s_best, small, lazy, group, before, first, total, kept, &tied);
+    if (dzo_lane() == 0)
+      dzo_store_shared(&r.count_out[group], kept);
+    edges += kept;
+  }
+  if (small)
+    tied |= msf_offer_small<K>(r, s_best, lazy);
+  if (dzo_lane() == 0 && edges != 0)
+    atomicAdd(&r.list->edges[round], edges);
+  if (tied)
+    dzo_store_shared(&r.list->tied[round], 1u);
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The arcs that are left: which lead out of their component? A warp takes 32 vertices and walks
+ * their rows one behind the other. Where one component is a giant, only vertices outside walk, and
+ * each keeps one arc into it, the first; of edges between others the end in the row of the smaller
+ * endpoint is kept. */
+#ifndef DZO_MSF_GPU_SCAN_CUH
+#define DZO_MSF_GPU_SCAN_CUH
+
+#include "msf/gpu_label.cuh"
+
+enum { MSF_SCAN_STEP = 4 /* arcs of a lane in flight */ };
+
+/* Rows of 32 vertices, those that are empty left out. */
+template <typename K> struct msf_rows {
+  u64 begin[32]; /* of the row, less the arcs of the rows before */
+  u32 vertex[32], label[32];
+  K key[32]; /* first least arc into the giant, with its place; NONE if none */
+  u32 place[32];
+};
+
+/* Which bytes of (key, smaller endpoint) are counted: those at `shift` of edges that agree with
+ * `prefix` above. */
+typedef struct msf_digit {
+  u64 key;
+  u32 vertex;
+  int shift;
+  bool of_vertex;
+} msf_digit;
+
+template <typename K>
+__device__ __forceinline__ bool msf_upto(msf_bound bound, K key, u32 smaller) {
+  return bound.everything || key < (K)bound.key || (key == (K)bound.key && smaller <= bound.vertex);
+}
+
+/* Does the arc before join the same two vertices and come no later in the order? */
+template <typename K>
+__device__ __forceinline__ bool msf_repeats(const msf_work &w, u32 u, u32 v, K key, u64 arc) {
+  return arc > msf_offset(w, u) && msf_neighbour(w, arc - 1) == v &&
+         msf_key_at<K>(w, arc - 1) <= key;
+}
+
+template <typename K>
+__device__ __forceinline__ void msf_count_digit(u32 *s_count, msf_digit digit, K key, u32 smaller) {
+  u64 whole = digit.of_vertex ? smaller : (u64)key,
+      prefix = digit.of_vertex ? digit.vertex : digit.key;
+  if (digit.of_vertex && (u64)key != digit.key)
+    return;
+  if ((whole ^ prefix) >> digit.shift <= 255)
+    atomicAdd(&s_count[whole >> digit.shift & 255], 1u);
+}
+
+/* Keep an arc into the giant if it is its row's first least; all lanes of the warp. */
+template <typename K>
+__device__ __forceinline__ void msf_keep_first(msf_rows<K> *rows, bool into, u32 k, K key, u32 x) {
+  if (!__any_sync(DZO_WARP_ALL, into))
+    return;
+  K before = 0;
+  bool none = true;
+  if (into) {
+    before = rows->key[k];
+    none = rows->place[k] == MSF_NONE;
+  }
+  __syncwarp();
+  bool better = into && (none || key < before);
+  if (better)
+    atomicMin(&rows->key[k], key);
+  __syncwarp();
+  better = better && rows->key[k] == key;
+  if (better)
+    atomicExch(&rows->place[k], MSF_NONE);
+  __syncwarp();
+  if (better)
+    atomicMin(&rows->place[k], x);
+  __syncwarp();
+}
+
+/* The rows of 32 vertices into shared memory. *mine: the first place of this lane's row, NONE where
+ * empty. Returns their number of arcs. */
+template <typename K>
+__device__ __forceinline__ u32 msf_load_rows(const msf_work &w, msf_rows<K> *rows, u32 u, u64 begin,
+                                             u32 degree, u32 *mine) {
+  u32 through = msf_warp_sum(degree), before = through - degree;
+  u32 some = __ballot_sync(DZO_WARP_ALL, degree != 0);
+  if (degree != 0) {
+    u32 k = (u32)__popc(some & dzo_lanes_below());
+    rows->begin[k] = begin - before;
+    rows->vertex[k] = u;
+    rows->label[k] = __ldg(&w.label[u]);
+  }
+  rows->key[dzo_lane()] = (K)MSF_NEVER;
+  rows->place[dzo_lane()] = MSF_NONE;
+  *mine = degree != 0 ? before : MSF_NONE;
+  __syncwarp();
+  return __shfl_sync(DZO_WARP_ALL, through, 31);
+}
+
+/* What the scan of one warp goes with. */
+typedef struct msf_scan_state {
+  bool giant;
+  msf_bound high;
+  msf_writer writer;
+  u32 *s_count; /* where digits are counted */
+  msf_digit digit;
+} msf_scan_state;
+
+/* 128 places of the rows from `first` on. */
+template <typename K, bool COUNT>
+__device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *rows,
+                                              msf_scan_state *s, u32 mine, u32 first, u32 total) {
+  u32 lane = dzo_lane(), upto = dzo_lanes_below() | 1u << lane;
+  u32 k[MSF_SCAN_STEP], v[MSF_SCAN_STEP], other[MSF_SCAN_STEP];
+  u64 arc[MSF_SCAN_STEP];
+  bool into[MSF_SCAN_STEP], crosses[MSF_SCAN_STEP];
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
+    u32 base = first + j * 32, from = mine - base;
+    u32 begins = __reduce_or_sync(DZO_WARP_ALL, mine != MSF_NONE && from < 32 ? 1u << from : 0);
+    u32 before = (u32)__popc(__ballot_sync(DZO_WARP_ALL, mine < base));
+    k[j] = before + (u32)__popc(begins & upto) - 1;
+    bool there = base + lane < total;
+    arc[j] = there ? rows->begin[k[j]] + base + lane : 0;
+    v[j] = there ? msf_neighbour(w, arc[j]) : MSF_NONE;
+    into[j] = crosses[j] = there;
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
+    bool there = into[j];
+    into[j] = there && s->giant && (__ldg(&w.giant_bits[v[j] / 32]) >> v[j] % 32 & 1);
+    crosses[j] = there && !into[j] && rows->vertex[k[j]] < v[j];
+    other[j] = crosses[j] ? __ldg(&w.label[v[j]]) : 0;
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
+    u32 u = 0, label = 0;
+    if (into[j] || crosses[j]) {
+      u = rows->vertex[k[j]];
+      label = rows->label[k[j]];
+    }
+    crosses[j] = crosses[j] && other[j] != label;
+    if (!s->giant && !__any_sync(DZO_WARP_ALL, crosses[j]))
+      continue;
+    K key = into[j] || crosses[j] ? msf_key_at<K>(w, arc[j]) : 0;
+    bool below = msf_upto<K>(s->high, key, min(u, v[j]));
+    if (s->giant)
+      msf_keep_first<K>(rows, into[j] && below, k[j], key, first + j * 32 + lane);
+    bool emit = crosses[j] && below && !msf_repeats<K>(w, u, v[j], key, arc[j]);
+    if (COUNT) {
+      if (emit)
+        msf_count_digit<K>(s->s_count, s->digit, key, u);
+      continue;
+    }
+    u32 slot = msf_take(w, &w.control->list[1], &s->writer, MSF_NONE, emit);
+    msf_put(w, &s->writer, slot, label, other[j], key, arc[j]);
+  }
+}
+
+/* Up to 32 vertices, one a lane. */
+template <typename K, bool COUNT>
+__device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *rows,
+                                              msf_scan_state *s, bool there, u32 u) {
+  u64 begin = there ? msf_offset(w, u) : 0, degree = there ? msf_offset(w, u + 1) - begin : 0;
+  u64 all = __shfl_sync(DZO_WARP_ALL, msf_warp_sum(degree), 31);
+  u32 passes = all >> 32 != 0 ? 32 : 1; /* places have 32 bits */
+  for (u32 pass = 0; pass < passes; pass++) {
+    u32 mine, here = passes == 1 || pass == dzo_lane() ? (u32)degree : 0;
+    u32 total = msf_load_rows(w, rows, u, begin, here, &mine);
+    for (u64 first = 0; first < total; first += 32 * MSF_SCAN_STEP)
+      msf_scan_step<K, COUNT>(w, rows, s, mine, (u32)first, total);
+    __syncwarp();
+    u32 x = rows->place[dzo_lane()];
+    bool emit = x != MSF_NONE;
+    if (!COUNT && s->giant && __any_sync(DZO_WARP_ALL, emit)) {
+      u32 slot = msf_take(w, &w.control->list[1], &s->writer, MSF_NONE, emit);
+      if (emit)
+        msf_put(w, &s->writer, slot, rows->label[dzo_lane()], w.control->giant,
+                rows->key[dzo_lane()], rows->begin[dzo_lane()] + x);
+    }
+    __syncwarp();
+  }
+}
+
+template <typename K, bool COUNT>
+__global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_digit digit) {
+  __shared__ msf_rows<K> s_rows[MSF_WARPS];
+  __shared__ u32 s_count[256];
+  msf_control *control = w.control;
+  if (msf_is_done(w) && !COUNT)
+    return;
+  if (control->list[0].overflow && control->high.everything && !COUNT) {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      control->list[1].overflow = 1;
+    return;
+  }
+  msf_scan_state s = {control->mode == MSF_SCAN_GIANT, control->high, msf_writer_new(), s_count,
+                      digit};
+  bool plain = control->mode == MSF_SCAN_PLAIN;
+  u32 count = plain ? w.n : control->listed, warp = threadIdx.x >> 5;
+  s_count[threadIdx.x] = 0;
+  __syncthreads();
+  for (u64 base = ((u64)blockIdx.x * MSF_WARPS + warp) * 32; base < count;
+       base += (u64)gridDim.x * MSF_THREADS) {
+    u32 at = (u32)base + dzo_lane();
+    u32 u = at >= count ? 0 : plain ? at : __ldg(&w.listed[at]);
+    msf_scan_rows<K, COUNT>(w, &s_rows[warp], &s, at < count, u);
+  }
+  if (!COUNT) {
+    msf_close_page(w, &s.writer);
+    msf_close_list<K>(w, &control->list[1], &s.writer);
+    return;
+  }
+  __syncthreads();
+  if (s_count[threadIdx.x] != 0)
+    atomicAdd(&control->histogram[threadIdx.x], (u64)s_count[threadIdx.x]);
+}
+
+#endif

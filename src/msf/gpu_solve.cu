@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The minimum spanning forest of a graph in device memory: the plan, the workspace, the launches.
+ * Steps hand over in device memory; the host reads the control block once, at the end.
+ *
+ *   prepare   sample: which edges are light              (gpu_threshold.cuh)
+ *   extract   one pass over the arcs: picks, light edges (gpu_extract.cuh, gpu_presorted.cuh)
+ *   pick      vertices without a light arc               (gpu_round.cuh)
+ *   hook      round one                                  (gpu_round.cuh)
+ *   light     rounds on the light edges                  (gpu_rounds.cuh, gpu_boruvka.cuh)
+ *   label     components of vertices, order of the scan  (gpu_label.cuh)
+ *   scan      arcs that still lead out                   (gpu_scan.cuh)
+ *   rest      rounds on these                            (gpu_boruvka.cuh) */
+#include "msf/gpu_solve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "msf/gpu_boruvka.cuh"
+#include "msf/gpu_extract.cuh"
+#include "msf/gpu_presorted.cuh"
+#include "msf/gpu_scan.cuh"
+#include "msf/gpu_threshold.cuh"
+
+/* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
+static const double LIGHT_EDGES_PER_VERTEX = 1.0;
+/* The list has room for more, since a sample may err. */
+static const double SPARE = 1.5;
+/* With no more edges a vertex all are taken at once. */
+static const double FEW_EDGES_PER_VERTEX = 2.5;
+
+enum {
+  SMALL = 1 << 16, /* arcs of a graph whose edges are all taken at once */
+  MOST_SUPERTILES = 1 << 15,
+  LEAST_SUPER = 10,
+  MOST_SUPER = 15,
+  LEAST_IN_SUPER = 64, /* light edges expected of a supertile, lest pages stay empty */
+  MOST_WARPS = 10240,  /* of any kernel that writes a list */
+  MOST_CHUNK = 4,
+  FEW_PAGES = 1 << 16, /* of which each warp takes one at a time */
+  SLACK = 64           /* elements behind arrays */
+};
+
+typedef struct solve {
+  dzo_unit *unit;
+  const msf_gpu_graph *graph;
+  msf_gpu_tuning tuning;
+  msf_gpu_forest *forest;
+  msf_work work;
+  bool everything;
+  bool labelled;        /* work.label holds components of the list so far */
+  msf_control *control; /* read back */
+  int marks;
+} solve;
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+static bool wide_keys(msf_key_type type) {
+  return type == MSF_KEY_U64 || type == MSF_KEY_I64 || type == MSF_KEY_F64;
+}
+
+static void plan_keys(msf_work *w, const msf_gpu_graph *graph) {
+  int bits = wide_keys(graph->key_type) ? 64 : 32;
+  u64 all = MSF_NEVER >> (64 - bits), top = 1ull << (bits - 1);
+  w->keys = graph->key_type == MSF_KEY_NONE ? NULL : graph->keys;
+  w->real = graph->key_type == MSF_KEY_F32 || graph->key_type == MSF_KEY_F64;
+  w->negative = w->real ? all ^ top : 0;
+  w->flip = w->real || graph->key_type == MSF_KEY_I64 ? top : 0;
+  if (graph->maximum && w->keys != NULL)
+    w->flip ^= all;
+  w->mapped = w->real || w->flip != 0;
+  w->aligned = w->keys != NULL && (uintptr_t)w->keys % 16 == 0;
+}
+
+static int plan_super(const msf_work *w, const msf_gpu_tuning *tuning) {
+  if (tuning->super_log != 0)
+    return tuning->super_log;
+  double arcs_per_edge = w->light > 0 ? (double)w->arcs / (w->light * w->n) : 2;
+  int log = LEAST_SUPER;
+  while (log < MOST_SUPER && (double)(1 << log) / arcs_per_edge < LEAST_IN_SUPER)
+    log++;
+  while (w->arcs >> log > MOST_SUPERTILES)
+    log++;
+  return log;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void plan_list(msf_work *w, const msf_gpu_tuning *tuning) {
+  double entries = w->light > 0 ? SPARE * w->light * w->n : 0.5 * (double)w->arcs;
+  uint64_t pages = (uint64_t)(entries / MSF_PAGE) + 1;
+  if (tuning->capacity != 0) /* one vertex's edges of equal weight have to fit */
+    pages = (tuning->capacity > w->n ? tuning->capacity : w->n) / MSF_PAGE + 1;
+  w->chunk = (u32)least_of(pages / FEW_PAGES + 1, MOST_CHUNK);
+  pages += w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
+  if (w->light > 0)
+    pages += least_of(MOST_WARPS, w->n / 32 + 1);
+  w->capacity = (u32)least_of(pages, UINT32_MAX / MSF_PAGE - 2);
+}
+
+static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
+  memset(w, 0, sizeof *w);
+  w->n = graph->vertices;
+  w->arcs = graph->arcs;
+  w->offsets = (const u64 *)graph->offsets;
+  w->reader = arc_reader_of(graph);
+  plan_keys(w, graph);
+  double edges = 0.5 * (double)graph->arcs;
+  bool everything = edges <= FEW_EDGES_PER_VERTEX * w->n || graph->arcs <= SMALL;
+  if (tuning->light != 0)
+    everything = tuning->light < 0 || edges <= tuning->light * w->n;
+  if (!everything)
+    w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
+  w->presorted = graph->presorted && !graph->maximum && !everything;
+  w->forced_mode = (u32)tuning->scan;
+  w->super_log = plan_super(w, tuning);
+  w->supertiles = (u32)((graph->arcs + (1ull << w->super_log) - 1) >> w->super_log);
+  plan_list(w, tuning);
+  return everything;
+}
+
+/* ---- Workspace ------------------------------------------------------------------------------- */
+
+typedef struct carver {
+  char *base; /* NULL: only measure */
+  uint64_t used;
+} carver;
+
+static void *carve(carver *c, uint64_t count, uint64_t size) {
+  void *p = c->base == NULL ? NULL : c->base + c->used;
+  c->used += (count * size + 255) / 256 * 256;
+  return p;
+}
+
+static void carve_all(msf_work *w, carver *c, bool wide) {
+  uint64_t n = w->n, half = n / 2 + SLACK, pages = w->capacity;
+  w->control = (msf_control *)carve(c, 1, sizeof *w->control);
+  w->next = (u32 *)carve(c, n + 2 * SLACK, 4);
+  w->pick = (u32 *)carve(c, n + 2 * SLACK, 4);
+  w->label = (u32 *)carve(c, n, 4);
+  w->parent = (u32 *)carve(c, n + 2 * SLACK, 4);
+  w->best[0] = (u64 *)carve(c, half, 8);
+  w->best[1] = (u64 *)carve(c, half, 8);
+  w->super_row = (u32 *)carve(c, w->supertiles + 1, 4);
+  w->super_pages = (u32 *)carve(c, w->supertiles, 4);
+  w->super_base = (u32 *)carve(c, w->supertiles, 4);
+  w->records = (msf_record *)carve(c, 2 * (uint64_t)w->supertiles, sizeof *w->records);
+  w->entries = (uint4 *)carve(c, pages * MSF_PAGE, 16);
+  w->entry_high = wide ? (u32 *)carve(c, pages * MSF_PAGE, 4) : NULL;
+  w->home = (uint2 *)carve(c, pages, 8);
+  w->page_at = (u32 *)carve(c, pages, 4);
+  for (int i = 0; i < 2; i++)
+    w->group_count[i] = (u32 *)carve(c, pages / MSF_LEAST_WIDTH + SLACK, 4);
+  w->place = w->next;
+  w->listed = w->pick;
+  w->exact = (u64 *)w->next;
+  w->pair = (u64 *)w->pick;
+  w->member_count = w->giant_bits = (u32 *)w->best[1];
+  w->member_base = w->member_count + half;
+}
+
+static uint64_t workspace_bytes(const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
+  msf_work work;
+  carver c = {NULL, 0};
+  make_plan(&work, graph, tuning);
+  carve_all(&work, &c, wide_keys(graph->key_type));
+  return c.used;
+}
+
+uint64_t msf_gpu_workspace_bytes(const msf_gpu_graph *graph) {
+  msf_gpu_tuning automatic = {};
+  return workspace_bytes(graph, &automatic);
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+#define TRY(expression)                                                                            \
+  do {                                                                                             \
+    dzo_status status_ = (expression);                                                             \
+    if (status_ != DZO_OK)                                                                         \
+      return status_;                                                                              \
+  } while (0)
+
+static dzo_status step_done(solve *s) {
+  return s->forest->timed ? dzo_unit_mark(s->unit, 0, s->marks++) : DZO_OK;
+}
+
+/* No more blocks than there is work for, and than run at once. */
+static unsigned blocks_for(unsigned resident, uint64_t work, uint64_t each) {
+  uint64_t blocks = (work + each - 1) / each;
+  return blocks < 1 ? 1 : blocks < resident ? (unsigned)blocks : resident;
+}
+
+template <typename K, bool MAPPED> static dzo_status launch_extract(solve *s) {
+  typedef msf_extract_shape<K> shape;
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract<K, MAPPED>), shape::THREADS);
+  unsigned blocks = blocks_for(most, s->work.supertiles, shape::WARPS);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED>), blocks, shape::THREADS, s->work);
+}
+
+template <typename K> static dzo_status extract(solve *s) {
+  msf_work *w = &s->work;
+  unsigned blocks = 1 + blocks_for(1024, w->n, MSF_SAMPLE_THREADS);
+  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_prepare<K>), blocks, MSF_SAMPLE_THREADS, *w));
+  TRY(step_done(s));
+  if (w->presorted) {
+    unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K>), MSF_THREADS);
+    blocks = blocks_for(most, w->supertiles, MSF_WARPS);
+    TRY(DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K>), blocks, MSF_THREADS, *w));
+  } else if (w->mapped)
+    TRY((launch_extract<K, true>(s)));
+  else
+    TRY((launch_extract<K, false>(s)));
+  TRY(step_done(s));
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K>), MSF_THREADS);
+  blocks = 1 + (w->presorted ? 0 : blocks_for(most, w->n, MSF_WARPS * MSF_SHARE));
+  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K>), blocks, MSF_THREADS, *w));
+  TRY(step_done(s));
+  blocks = blocks_for(DZO_RESIDENT_BLOCKS(s->unit, msf_k_hook, MSF_THREADS), w->n, MSF_THREADS);
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_hook, blocks, MSF_THREADS, *w));
+  return step_done(s);
+}
+
+template <typename K> static dzo_status rounds(solve *s, int which, bool compose) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K>), MSF_ROUND_THREADS);
+  unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * 4);
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K>), blocks, MSF_ROUND_THREADS, s->work, which,
+                          compose));
+  return step_done(s);
+}
+
+static dzo_status label_vertices(solve *s) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_label, MSF_THREADS);
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_label, blocks_for(most, s->work.n, MSF_THREADS),
+                          MSF_THREADS, s->work));
+  s->labelled = true;
+  return step_done(s);
+}
+
+static dzo_status relabel(solve *s, bool again, u32 *labels) {
+  return DZO_LAUNCH(s->unit, 0, msf_k_relabel, blocks_for(4096, s->work.n, MSF_THREADS),
+                    MSF_THREADS, s->work, again, labels);
+}
+
+template <typename K, bool COUNT> static dzo_status scan(solve *s, msf_digit digit) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_scan<K, COUNT>), MSF_THREADS);
+  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_scan<K, COUNT>), blocks_for(most, s->work.n, MSF_THREADS),
+                 MSF_THREADS, s->work, digit));
+  return COUNT ? DZO_OK : step_done(s);
+}
+
+static dzo_status read_control(solve *s) {
+  TRY(dzo_unit_copy(s->unit, 0, s->control, s->work.control, sizeof *s->control));
+  return dzo_unit_wait(s->unit, 0);
+}
+
+/* ---- When the list was too small ------------------------------------------------------------- */
+
+/* The largest prefix of the edges that are left whose edges fit: counted exactly, a byte at a time.
+ * Needed only where a sample misled, and where a scan finds more than there is room for. */
+template <typename K> static dzo_status choose_prefix(solve *s, uint64_t room) {
+  msf_control *c = s->control;
+  msf_digit digit = {0, 0, 0, false};
+  uint64_t below = 0;
+  int levels = (int)sizeof(K) + 4;
+  for (int level = 0; level < levels; level++) {
+    digit.of_vertex = level >= (int)sizeof(K);
+    digit.shift = 8 * (digit.of_vertex ? levels - 1 - level : (int)sizeof(K) - 1 - level);
+    TRY(dzo_unit_fill(s->unit, 0, s->work.control->histogram, 0, sizeof c->histogram));
+    TRY((scan<K, true>(s, digit)));
+    TRY(dzo_unit_copy(s->unit, 0, c->histogram, s->work.control->histogram, sizeof c->histogram));
+    TRY(dzo_unit_wait(s->unit, 0));
+    int byte = 0;
+    while (byte < 256 && below + c->histogram[byte] <= room)
+      below += c->histogram[byte++];
+    if (byte == 256 && level == 0) {
+      c->high = {MSF_NEVER, MSF_NONE, 1};
+      return DZO_OK;
+    }
+    if (digit.of_vertex)
+      digit.vertex |= (u32)byte << digit.shift;
+    else
+      digit.key |= (u64)byte << digit.shift;
+  }
+  if (below == 0)
+    return dzo_fail(s->unit->context, DZO_E_MEMORY,
+                    "the GPU's list of edges is too short for the parallel edges of one vertex");
+  /* All before the edge that is one too many. */
+  c->high = {digit.vertex != 0 ? digit.key : digit.key - 1, digit.vertex - 1, 0};
+  return DZO_OK;
+}
+
+/* Prefix after prefix, until all edges were looked at. */
+template <typename K> static dzo_status in_phases(solve *s) {
+  msf_control *c = s->control;
+  uint64_t spare = least_of(MOST_WARPS, s->work.n / 32 + 1);
+  uint64_t room = (s->work.capacity > spare ? s->work.capacity - spare : 1) * (uint64_t)MSF_PAGE;
+  if (!s->labelled)
+    TRY(label_vertices(s));
+  do {
+    uint32_t components =
+        c->list[1].overflow || c->list[1].finished == 0 ? c->list[0].finished : c->list[1].finished;
+    memset(&c->list[1], 0, sizeof c->list[1]);
+    c->list[1].components[0] = components;
+    c->list[1].hot = MSF_NONE;
+    c->mode = MSF_SCAN_PLAIN;
+    c->isolated = 0;
+    c->light.everything = 0;
+    c->list[0].overflow = 0;
+    c->list[0].finished = components;
+    TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
+    TRY(choose_prefix<K>(s, room));
+    TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
+    TRY(dzo_unit_fill(s->unit, 0, s->work.best[0], 0xff, components * sizeof(u64)));
+    TRY((scan<K, false>(s, {})));
+    TRY(rounds<K>(s, 1, true));
+    bool last = c->high.everything;
+    TRY(relabel(s, true, last ? s->forest->labels : NULL));
+    TRY(read_control(s));
+    if (c->list[1].overflow)
+      return dzo_fail(s->unit->context, DZO_E_MEMORY, "the GPU's list of edges is too short");
+  } while (!c->high.everything);
+  return DZO_OK;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+template <typename K> static dzo_status solve_keys(solve *s) {
+  bool labels = s->forest->labels != NULL, go_on = !s->everything;
+  TRY(dzo_unit_fill(s->unit, 0, s->work.control, 0, sizeof *s->work.control));
+  TRY(step_done(s));
+  TRY(extract<K>(s));
+  TRY(rounds<K>(s, 0, go_on || labels));
+  if (go_on || labels)
+    TRY(label_vertices(s));
+  if (go_on) {
+    TRY((scan<K, false>(s, {})));
+    TRY(rounds<K>(s, 1, labels));
+  }
+  if (labels)
+    TRY(relabel(s, go_on, s->forest->labels));
+  TRY(read_control(s));
+  if (s->control->refused)
+    return dzo_fail(s->unit->context, DZO_E_UNSUPPORTED, "a vertex has 2^32 arcs or more");
+  if (s->control->list[0].overflow || s->control->list[1].overflow)
+    TRY(in_phases<K>(s));
+  return DZO_OK;
+}
+
+static const char *const SCANS[] = {"none", "giant", "in order", "grouped"};
+
+/* What was done, for those who ask. */
+static dzo_status describe(solve *s) {
+  const msf_control *c = s->control;
+  msf_gpu_forest *f = s->forest;
+  double n = s->work.n;
+  int at = snprintf(f->plan, sizeof f->plan, "light %.2f n, rounds %u+%u, scan %s",
+                    c->list[0].pages * (double)MSF_PAGE / n, c->list[0].rounds, c->list[1].rounds,
+                    SCANS[s->everything ? 0 : c->mode]);
+  static const char *const steps[] = {"prepare", "extract", "pick", "hook",
+                                      "light",   "label",   "scan", "rest"};
+  for (int i = 0; f->timed && i + 1 < s->marks && i < 8; i++) {
+    double ms = 0;
+    TRY(dzo_unit_elapsed(s->unit, i, i + 1, &ms));
+    if (at > 0 && (size_t)at < sizeof f->plan)
+      at += snprintf(f->plan + at, sizeof f->plan - (size_t)at, "%s %s %.3f", i == 0 ? ";" : ",",
+                     steps[i], ms);
+  }
+  return DZO_OK;
+}
+
+static dzo_status without_arcs(solve *s) {
+  msf_gpu_forest *f = s->forest;
+  f->count = 0;
+  f->components = s->graph->vertices;
+  snprintf(f->plan, sizeof f->plan, "no arcs");
+  if (f->labels == NULL || s->graph->vertices == 0)
+    return DZO_OK;
+  TRY(dzo_unit_fill(s->unit, 0, s->work.control, 0, sizeof *s->work.control));
+  TRY(dzo_unit_fill(s->unit, 0, s->work.label, 0xff, s->graph->vertices * sizeof(u32)));
+  TRY(relabel(s, false, f->labels));
+  return dzo_unit_wait(s->unit, 0);
+}
+
+static dzo_status solve_all(solve *s) {
+  if (s->graph->arcs == 0)
+    return without_arcs(s);
+  if (wide_keys(s->graph->key_type))
+    TRY(solve_keys<u64>(s));
+  else
+    TRY(solve_keys<u32>(s));
+  s->forest->count = s->control->forest;
+  s->forest->components = s->graph->vertices - s->control->forest;
+  return describe(s);
+}
+
+dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
+                               const msf_gpu_tuning *tuning, msf_gpu_forest *forest) {
+  if (graph->vertices >= 1u << 30 || graph->arcs >= 1ull << 36)
+    return dzo_fail(unit->context, DZO_E_UNSUPPORTED,
+                    "the GPU takes fewer than 2^30 vertices and 2^36 arcs");
+  void *memory;
+  msf_control control;
+  solve s = {};
+  s.unit = unit;
+  s.graph = graph;
+  s.forest = forest;
+  s.control = &control;
+  s.everything = make_plan(&s.work, graph, tuning);
+  s.work.cache = unit->cache;
+  s.work.out = (u64 *)forest->arcs;
+  TRY(dzo_unit_workspace(unit, workspace_bytes(graph, tuning), &memory));
+  carver c = {(char *)memory, 0};
+  carve_all(&s.work, &c, wide_keys(graph->key_type));
+  return solve_all(&s);
+}
+
+dzo_status msf_gpu_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
+  msf_gpu_tuning automatic = {};
+  return msf_gpu_solve_tuned(unit, graph, &automatic, forest);
+}

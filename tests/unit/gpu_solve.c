@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The GPU's solver called directly, with its choices made by hand so that all its paths run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device_graphs.h"
+#include "forest_checks.h"
+#include "msf/gpu_solve.h"
+
+/* Under the shim a kernel costs a thousand times what it does on a GPU. */
+enum { SEEDS = ROUNDS / 10, SCALE = MEDIUM_SCALE - 3 };
+
+static gpu_host host;
+
+/* All steps with thresholds, in each way to scan; supertiles of one tile; lists that overflow. */
+static const msf_gpu_tuning tunings[] = {
+    {0, 0, 0, 0},   {1, 0, 0, 0},    {0.3, 0, 9, 1},  {0.5, 0, 10, 2}, {0.7, 0, 9, 3},
+    {1.5, 0, 0, 3}, {0.01, 0, 9, 1}, {0.01, 0, 9, 3}, {2, 1, 9, 0},    {0.4, 1, 9, 2},
+    {-1, 0, 9, 0},  {-1, 1, 9, 0},   {3, 0, 9, 2},    {1, 64, 10, 1},
+};
+enum { TUNINGS = sizeof tunings / sizeof *tunings };
+
+static void check_with(const dzo_graph *graph, const device_graph *d, const msf_gpu_tuning *tuning,
+                       bool labels, const oracle_forest *f, const char *what) {
+  msf_gpu_forest forest = {.timed = labels};
+  forest.arcs = to_gpu(host, NULL, graph->vertices, sizeof *forest.arcs);
+  if (labels)
+    forest.labels = to_gpu(host, NULL, graph->vertices, sizeof *forest.labels);
+  must_on(host, msf_gpu_solve_tuned(host.unit, &d->graph, tuning, &forest));
+  assert_true(forest.count <= graph->vertices);
+  uint64_t *arcs = malloc((graph->vertices + 1) * sizeof *arcs);
+  uint32_t *names = labels ? malloc((graph->vertices + 1) * sizeof *names) : NULL;
+  assert_non_null(arcs);
+  from_gpu(host, arcs, forest.arcs, forest.count, sizeof *arcs);
+  if (labels)
+    from_gpu(host, names, forest.labels, graph->vertices, sizeof *names);
+  expect_arcs(graph, arcs, forest.count, names, forest.components, f, what);
+  free(arcs);
+  free(names);
+  dzo_unit_release(host.unit, forest.arcs);
+  dzo_unit_release(host.unit, forest.labels);
+}
+
+static void check_edges(const dzo_edges *edges, preparation how, uint64_t seed, const char *name) {
+  dzo_graph *graph = prepare(host.context, edges, how);
+  for (int maximum = 0; maximum < 2; maximum++) {
+    oracle_forest *f = oracle_solve(edges, maximum, 0);
+    for (int raw = 0; raw < 2; raw++) {
+      device_graph d = device_graph_make(host, graph, raw ? edges : NULL, maximum);
+      for (int k = 0; k < 4; k++) {
+        const msf_gpu_tuning *tuning =
+            &tunings[(seed + (uint64_t)(4 * (2 * maximum + raw) + k)) % TUNINGS];
+        char what[160];
+        snprintf(what, sizeof what, "%s%s%s, light %g, capacity %d, super %d, scan %d", name,
+                 maximum ? ", maximum" : "", raw ? ", raw" : "", tuning->light,
+                 (int)tuning->capacity, tuning->super_log, tuning->scan);
+        check_with(graph, &d, tuning, k % 2 == 0, f, what);
+      }
+      device_graph_free(host, &d);
+    }
+    oracle_free(f);
+  }
+  dzo_graph_destroy(graph);
+}
+
+static void small_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+    uint64_t most = seed % 50 == 0 ? 2000 : seed % 3 == 0 ? 6 : 80;
+    random_graph *g = random_graph_make(seed, most, every_type[seed % TYPES], RANDOM_PLAIN_NUMBERS);
+    char name[64];
+    snprintf(name, sizeof name, "seed %d", (int)seed);
+    check_edges(&g->edges, (preparation)(seed / TYPES % RENUMBERED), seed, name);
+    random_graph_free(g);
+  }
+}
+
+static void generated_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  const char *const names[] = {"rmat", "ssca2", "uniform", "grid"};
+  const dzo_weight_type types[] = {DZO_WEIGHT_F64, DZO_WEIGHT_U32, DZO_WEIGHT_NONE, DZO_WEIGHT_F32};
+  for (int kind = 0; kind < 4; kind++) {
+    dzo_generate_options options;
+    dzo_generate_options_init(&options);
+    options.scale = SCALE;
+    options.weight_type = types[kind];
+    dzo_edge_list *list;
+    must(host.context, dzo_edge_list_generate(host.context, (dzo_generator)kind, &options, &list));
+    dzo_edges edges;
+    dzo_edge_list_view(list, &edges);
+    for (int how = 0; how < RENUMBERED; how++)
+      check_edges(&edges, (preparation)how, (uint64_t)(7 * kind + how), names[kind]);
+    dzo_edge_list_destroy(list);
+  }
+}
+
+static void make_shape(int shape, uint32_t n, uint64_t count, uint32_t *u, uint32_t *v) {
+  random_source random = {99};
+  for (uint64_t i = 0; i < count; i++) {
+    uint32_t a = (uint32_t)random_below(&random, n), b = (uint32_t)random_below(&random, n);
+    u[i] = shape == 0 ? n - 1 : shape == 1 ? (uint32_t)(i % n) : shape == 2 ? a % 5 : a;
+    v[i] = shape == 0   ? (uint32_t)(i % n)
+           : shape == 1 ? (uint32_t)((i + 1) % n)
+           : shape == 2 ? b
+                        : a / 7 * 7;
+  }
+}
+
+/* Stars, paths, few hubs with many parallel edges, small cliques of loops and parallel edges; few
+ * different weights. */
+static void shapes_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  enum { N = 700, COUNT = 4000 };
+  static uint32_t u[COUNT], v[COUNT], weights[COUNT];
+  static int64_t wide[COUNT];
+  for (int shape = 0; shape < 4; shape++)
+    for (uint32_t kinds = 1; kinds <= 3000; kinds = kinds * 50 + 4) {
+      make_shape(shape, N, COUNT, u, v);
+      random_source random = {kinds};
+      for (int i = 0; i < COUNT; i++) {
+        weights[i] = (uint32_t)random_below(&random, kinds) * (UINT32_MAX / kinds);
+        wide[i] = INT64_MIN + (int64_t)((random_below(&random, kinds) << 40) + weights[i] % 3);
+      }
+      dzo_edges edges = {0};
+      edges.vertices = N;
+      edges.count = COUNT;
+      edges.u = u;
+      edges.v = v;
+      char name[64];
+      for (int k = 0; k < 2; k++) {
+        snprintf(name, sizeof name, "shape %d, %d weights", shape, (int)kinds);
+        edges.weight_type = k == 0 ? DZO_WEIGHT_U32 : DZO_WEIGHT_I64;
+        edges.weights = k == 0 ? (const void *)weights : wide;
+        check_edges(&edges, (preparation)((shape + k) % RENUMBERED), kinds + (uint64_t)k, name);
+      }
+    }
+}
+
+static int open_host(void **state) {
+  (void)state;
+  host = gpu_host_open();
+  return 0;
+}
+static int close_host(void **state) {
+  (void)state;
+  gpu_host_close(&host);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(small_graphs_equal_the_oracle),
+      cmocka_unit_test(shapes_equal_the_oracle),
+      cmocka_unit_test(generated_graphs_equal_the_oracle),
+  };
+  return cmocka_run_group_tests(tests, open_host, close_host);
+}
