@@ -184,7 +184,7 @@ static const cli_option options[] = {
      .argument = "DIR",
      SETTING(plot),
      .help = "Write data and a gnuplot script to the folder DIR and, where gnuplot is installed, "
-             "draw DIR/msf.png, or DIR/msf-table.png and .svg."},
+             "draw DIR/msf.png, DIR/msf-gpu.png, or DIR/msf-table.png and .svg."},
     {.name = NULL}};
 
 static const char *const examples[] = {"dzo bench msf --quick",

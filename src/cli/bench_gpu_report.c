@@ -19,7 +19,8 @@ void gpu_row_name(const gpu_case *which, char text[64]) {
 
 void gpu_print_header(FILE *out, const gpu_machine *m) {
   (void)fprintf(
-      out, "%s, reads %.0f GB/s in order, %.1f and %.1f G words/s anywhere (16 MiB, 1 GiB)\n\n",
+      out,
+      "%s, reads %.0f GB/s in order, %.1f and %.1f G words/s anywhere (in its cache, beyond)\n\n",
       m->gpu, m->read_rate / 1e9, m->near_rate / 1e9, m->far_rate / 1e9);
   (void)fprintf(out, "%-19s %10s %11s %9s %10s %7s %8s %7s %8s %6s %6s %8s %9s %6s\n", "graph",
                 "vertices", "edges", "ms", "(min)", "goal", "floor ms", "x floor", "MTEPS", "B/v",
@@ -60,11 +61,11 @@ void gpu_print_notes(FILE *out) {
       "\nms: the median from rows in GPU memory to the list of the forest's arcs there, on the "
       "GPU's clock.\nfloor: one pass over offsets, neighbours and weights at the rate above. "
       "MTEPS: "
-      "millions of undirected edges a\nsecond. B/v: workspace, bytes a vertex. B/arc: memory of "
-      "the neighbours.\ncall: dzo_msf_run() "
-      "of a graph that has its copy on the GPU, the result\non the host. seed: the method of the "
-      "GraphHPC-2015 entry that dzo comes from, on the same rows; ratio: seed / ms.\nEvery row was "
-      "verified.\n",
+      "millions of undirected edges a second.\nB/v: workspace, bytes a vertex. B/arc: memory of "
+      "the "
+      "neighbours. call: dzo_msf_run() of a graph that has its copy\non the GPU, the result on the "
+      "host. seed: the method of the GraphHPC-2015 entry that dzo comes from, on the same\nrows; "
+      "ratio: seed / ms. Every row was verified.\n",
       out);
 }
 
@@ -122,6 +123,61 @@ void gpu_json_row(cli_json *json, const gpu_row *row) {
   cli_json_real(json, "mteps", (double)row->edges / row->median / 1e6);
   cli_json_count(json, "workspace_bytes", row->workspace_bytes);
   cli_json_close_object(json);
+}
+
+/* ---- Plot ------------------------------------------------------------------------------------ */
+
+static cli_exit write_data(const char *folder, const gpu_row *rows, size_t count) {
+  char path[BENCH_PATH];
+  FILE *file = bench_plot_open(folder, "msf-gpu.dat", path);
+  if (file == NULL)
+    return CLI_FAILED;
+  (void)fputs("# graph, and MTEPS of dzo, of the method of 2015, and of the floor\n", file);
+  for (size_t i = 0; i < count; i++) {
+    const gpu_row *row = &rows[i];
+    double edges = (double)row->edges / 1e6;
+    char name[64];
+    gpu_row_name(&row->of, name);
+    if (row->verified)
+      (void)fprintf(file, "\"%s\" %.1f %.1f %.1f\n", name, edges / row->median,
+                    row->seed_median > 0 ? edges / row->seed_median : 0, edges / row->floor);
+  }
+  return bench_plot_close(file, path);
+}
+
+static cli_exit write_script(const char *folder, const gpu_machine *machine,
+                             char path[BENCH_PATH]) {
+  FILE *file = bench_plot_open(folder, "msf-gpu.gp", path);
+  if (file == NULL)
+    return CLI_FAILED;
+  (void)fputs("set terminal pngcairo size 1200,600\nset output ", file);
+  bench_plot_quote(file, folder, "msf-gpu.png");
+  (void)fprintf(file,
+                "\nset title \"Minimum spanning forest in GPU memory, %s\" noenhanced\n"
+                "set ylabel \"million undirected edges a second\"\nset logscale y\n"
+                "set yrange [1:*]\nset style data histogram\nset style fill solid 0.8\n"
+                "set grid ytics\nset xtics rotate by -40 noenhanced\nset key top left\nplot ",
+                machine->gpu);
+  bench_plot_quote(file, folder, "msf-gpu.dat");
+  (void)fputs(" using 2:xtic(1) title \"dzo\", '' using 3 title \"method of 2015\", "
+              "'' using 4 title \"one pass over the graph\"\n",
+              file);
+  return bench_plot_close(file, path);
+}
+
+static cli_exit plot(const gpu_bench *bench, const gpu_row *rows, size_t count) {
+  const char *folder = bench->settings->plot;
+  char script[BENCH_PATH];
+  if (folder == NULL)
+    return CLI_DONE;
+  cli_exit result = bench_plot_folder(folder);
+  if (result == CLI_DONE)
+    result = write_data(folder, rows, count);
+  if (result == CLI_DONE)
+    result = write_script(folder, &bench->machine, script);
+  if (result == CLI_DONE)
+    bench_plot_draw(bench->call, script, "msf-gpu.png");
+  return result;
 }
 
 /* ---- All rows -------------------------------------------------------------------------------- */
@@ -186,5 +242,6 @@ cli_exit gpu_bench_rows(gpu_bench *bench) {
     print_json(&job);
   else if (!bench->wrong)
     gpu_print_notes(stdout);
-  return gpu_bench_verdict(bench);
+  result = plot(bench, job.rows, job.count);
+  return result != CLI_DONE ? result : gpu_bench_verdict(bench);
 }
