@@ -65,7 +65,8 @@ typedef struct msf_filter {
   void *scratch;
   uint64_t scratch_bytes;
   msf_filter_control *control;
-  unsigned turn; /* which of control->counts counts now */
+  unsigned turn;        /* which of control->counts counts now */
+  bool taken_in_second; /* which of first and second holds what was merged last */
 } msf_filter;
 
 /* Edges on their way: rows, or a list. Device memory. */
@@ -98,6 +99,9 @@ dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk);
 dzo_status msf_filter_count(msf_filter *f, uint64_t *to);
 /* The columns hold `count` edges: make them the forest of themselves. */
 dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
+/* After a merge of `count` edges: a bit for each, set if it is in the forest. *bits is device memory,
+ * [count / 32]. */
+dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);
 /* After a merge: the tree of each vertex. *labels is device memory, [vertices]. */
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
 /* After a merge: for each vertex the heaviest key on its climb to its root, and the root.

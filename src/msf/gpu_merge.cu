@@ -74,7 +74,8 @@ static dzo_status sort_by(const msf_filter &f, part which, int bits, uint64_t **
 
 /* Rank by (key, smaller name, larger name, arrival). Edges that come in order need the key alone,
  * since sorting is stable and the forest came before the batch. */
-static dzo_status rank(const msf_filter &f, merge *m) {
+static dzo_status rank(msf_filter *filter, merge *m) {
+  const msf_filter &f = *filter;
   bool wanted[PARTS] = {false, false, false, false, true, f.shape.wide};
   wanted[MAX_NAME] = wanted[MIN_NAME] = !f.shape.ordered;
   wanted[MAX_NAME_HIGH] = wanted[MIN_NAME_HIGH] = !f.shape.ordered && f.shape.named;
@@ -85,6 +86,7 @@ static dzo_status rank(const msf_filter &f, merge *m) {
       DZO_TRY(sort_by(f, (part)i, bits, &order, m->edges));
   }
   uint64_t *other = order == f.first ? f.second : f.first;
+  filter->taken_in_second = other == f.second;
   m->pairs = reinterpret_cast<uint2 *>(order);
   m->ranks = reinterpret_cast<uint32_t *>(other);
   uint32_t *perm = m->ranks + f.shape.capacity;
@@ -355,11 +357,30 @@ dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
   DZO_TRY(dzo_unit_fill(f->unit, 0, &f->control->made, 0,
                         sizeof *f->control - offsetof(msf_filter_control, made)));
   if (count > 0)
-    DZO_TRY(rank(*f, &m));
+    DZO_TRY(rank(f, &m));
   DZO_TRY(DZO_LAUNCH(f->unit, 0, start, msf_blocks(*f, f->vertices + count), 256, *f, m));
   unsigned blocks = DZO_RESIDENT_BLOCKS(f->unit, boruvka, THREADS);
   unsigned wanted = (unsigned)((f->vertices + count + THREADS - 1) / THREADS);
   DZO_TRY(
       DZO_LAUNCH_TOGETHER(f->unit, 0, boruvka, wanted < blocks ? wanted : blocks, THREADS, *f, m));
   return count > 0 ? keep_taken(f, m) : DZO_OK;
+}
+
+static __global__ void mark_taken(const uint32_t *places, uint32_t *bits, uint32_t count) {
+  for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < count;
+       at += gridDim.x * blockDim.x) {
+    uint32_t i = at + dzo_lane();
+    uint32_t mask = __ballot_sync(DZO_WARP_ALL, i < count && places[i] != NONE);
+    if (dzo_lane() == 0)
+      bits[at / 32] = mask;
+  }
+}
+
+dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits) {
+  uint32_t *places = reinterpret_cast<uint32_t *>(f->first);
+  if (f->taken_in_second)
+    places = reinterpret_cast<uint32_t *>(f->second);
+  *bits = places + f->shape.capacity;
+  return DZO_LAUNCH(f->unit, 0, mark_taken, msf_blocks(*f, count), 256, places, *bits,
+                    (uint32_t)count);
 }

@@ -56,8 +56,8 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
 }
 
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t units = UNITS_MAX;
-  while (units > UNITS_MIN && units / 2 >= shape->edges)
+  uint64_t units = UNITS_MAX, piece = shape->piece > 0 ? shape->piece : shape->edges;
+  while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
   for (; units >= UNITS_MIN; units /= 2) {
     shape->units = units;
@@ -82,20 +82,28 @@ dzo_status msf_ring_fit(msf_ring_shape *shape, dzo_unit *unit) {
                   (unsigned long long)shape->filter.room, (unsigned long long)bytes);
 }
 
+static uint64_t words_of_masks(const msf_ring_shape *shape) {
+  return shape->retain ? (shape->units / MSF_TILE + 1) * (MSF_TILE / 32) : 0;
+}
+
 dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape) {
   void *memory = NULL, *staging = NULL;
   uint64_t filter_bytes = msf_filter_bytes(&shape->filter);
   uint64_t slot_bytes = msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  uint64_t mask_words = words_of_masks(shape);
   DZO_TRY(dzo_unit_workspace(unit, msf_ring_bytes(shape), &memory));
-  DZO_TRY(dzo_unit_staging(unit, shape->slots * slot_bytes + 256, &staging));
+  DZO_TRY(dzo_unit_staging(unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + 256,
+                           &staging));
   *ring = (msf_ring){.unit = unit,
                      .slot_bytes = slot_bytes,
                      .slots = shape->slots,
                      .device_slots = shape->device_slots,
                      .group_chunks = shape->group_chunks,
                      .staging = staging,
-                     .device = (char *)memory + filter_bytes};
+                     .device = (char *)memory + filter_bytes,
+                     .mask_words = mask_words};
   ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
+  ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
   msf_filter_place(&ring->filter, unit, &shape->filter, memory);
   return DZO_OK;
 }
@@ -112,9 +120,20 @@ static msf_ring_group *group_at(msf_ring *ring, uint64_t group) {
   return &ring->groups[group % MSF_GROUPS];
 }
 
+static uint32_t *masks_of(const msf_ring *ring, uint64_t chunk) {
+  return ring->masks + chunk % ring->slots * ring->mask_words;
+}
+
+static dzo_status retain_until(msf_ring *ring, uint64_t end) {
+  for (; ring->retain != NULL && ring->retained < end; ring->retained++)
+    DZO_TRY(ring->retain(ring->retain_argument, ring->retained, masks_of(ring, ring->retained)));
+  return DZO_OK;
+}
+
 /* Wait for the oldest group whose count is not known. */
 static dzo_status count_group(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(FILTERED, ring->counted)));
+  DZO_TRY(retain_until(ring, group_at(ring, ring->counted)->end));
   ring->known = ring->counts[ring->counted % MSF_GROUPS];
   ring->counted++;
   if (ring->copied < ring->counted)
@@ -156,14 +175,18 @@ dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
 }
 
 uint64_t msf_ring_released(const msf_ring *ring) {
-  return ring->copied == 0 ? 0 : ring->groups[(ring->copied - 1) % MSF_GROUPS].end;
+  uint64_t groups = ring->retain != NULL ? ring->counted : ring->copied;
+  return groups == 0 ? 0 : ring->groups[(groups - 1) % MSF_GROUPS].end;
 }
 
 dzo_status msf_ring_reclaim(msf_ring *ring) {
-  if (ring->copied == ring->closed && ring->submitted > last_end(ring))
+  uint64_t groups = ring->retain != NULL ? ring->counted : ring->copied;
+  if (groups == ring->closed && ring->submitted > last_end(ring))
     DZO_TRY(close_group(ring));
-  if (ring->copied == ring->closed)
+  if (groups == ring->closed)
     return DZO_OK;
+  if (ring->retain != NULL)
+    return count_group(ring);
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED, ring->copied)));
   ring->copied++;
   return DZO_OK;
@@ -180,15 +203,16 @@ dzo_status msf_ring_merge(msf_ring *ring) {
   return DZO_OK;
 }
 
-static dzo_status make_room(msf_ring *ring, uint64_t edges) {
-  uint64_t capacity = ring->filter.shape.capacity;
-  while (most_edges(ring) + edges > capacity) {
+dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits) {
+  while (most_edges(ring) + edges > ring->filter.shape.capacity) {
+    *fits = false;
     if (ring->counted == ring->closed && ring->open_edges == 0)
-      return msf_ring_merge(ring);
+      return DZO_OK;
     if (ring->counted == ring->closed)
       DZO_TRY(close_group(ring));
     DZO_TRY(count_group(ring));
   }
+  *fits = true;
   return DZO_OK;
 }
 
@@ -205,7 +229,10 @@ static dzo_status await_slot(msf_ring *ring) {
 
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   if (packed->edges > 0) {
-    DZO_TRY(make_room(ring, packed->edges));
+    bool fits;
+    DZO_TRY(msf_ring_has_room(ring, packed->edges, &fits));
+    if (!fits)
+      DZO_TRY(msf_ring_merge(ring));
     char *to = ring->device + ring->submitted % ring->device_slots * ring->slot_bytes;
     DZO_TRY(await_slot(ring));
     DZO_TRY(
@@ -214,6 +241,9 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
     DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED));
     msf_chunk chunk = msf_packed_chunk(packed, to);
     DZO_TRY(msf_filter_chunk(&ring->filter, &chunk));
+    if (ring->retain != NULL)
+      DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, masks_of(ring, ring->submitted),
+                            ring->filter.masks, (packed->edges + 31) / 32 * sizeof(uint32_t)));
   }
   ring->submitted++;
   ring->open_edges += packed->edges;

@@ -16,6 +16,10 @@ typedef struct msf_ring_group {
   uint64_t edges; /* submitted in it */
 } msf_ring_group;
 
+/* Told of each chunk whose filtering is done and which of its edges were kept, before its slot is
+ * free again. */
+typedef dzo_status (*msf_retain_fn)(void *argument, uint64_t chunk, const uint32_t *masks);
+
 typedef struct msf_ring {
   dzo_unit *unit;
   msf_filter filter;
@@ -34,14 +38,21 @@ typedef struct msf_ring {
   uint64_t known;      /* edges in the columns at most, after the last group counted */
   uint64_t open_edges; /* submitted in the group that is not closed */
   uint64_t merges;
+  msf_retain_fn retain; /* or NULL */
+  void *retain_argument;
+  uint64_t retained; /* chunks that it was told of */
+  uint32_t *masks;   /* staging, [slots][mask_words] */
+  uint64_t mask_words;
 } msf_ring;
 
 /* What to ask of a unit. */
 typedef struct msf_ring_shape {
   msf_filter_shape filter; /* capacity is chosen by msf_ring_plan() */
   uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
+  uint64_t piece;          /* that come at a time; 0: not known */
   unsigned key_bytes;
-  bool lists; /* chunks may be lists */
+  bool lists;  /* chunks may be lists */
+  bool retain; /* edges kept are told of */
   int threads;
   uint64_t units;                             /* of a chunk; chosen by msf_ring_plan() */
   uint32_t slots, device_slots, group_chunks; /* likewise */
@@ -56,6 +67,8 @@ uint64_t msf_ring_bytes(const msf_ring_shape *shape);
 dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape);
 
 char *msf_ring_slot(const msf_ring *ring, uint64_t chunk);
+/* Will a chunk of this many edges fit without merging before? */
+dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits);
 /* Send the next chunk, packed in its slot, merging before if it might not fit. */
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed);
 /* Chunks whose staging slots are known to be free again: all before this one. */

@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 /* Graphs and sources streamed to the GPU, with so little of its memory that chunks are a few edges
  * and merges many; against the oracle. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ enum { GPU_ROUNDS = ROUNDS / 3 };
 static dzo_context *host;
 static dzo_unit *unit;
 static uint64_t whole; /* the limit it came with */
+static int on_gpu;     /* sources that the GPU finished */
 
 static int open_gpu(void **state) {
   (void)state;
@@ -118,10 +120,177 @@ static void larger_graphs_take_many_chunks(void **state) {
   }
 }
 
+/* ---- Sources ----------------------------------------------------------------------------------
+ */
+
+static void check_source(const random_graph *g, uint64_t most, bool growing, bool maximum,
+                         uint64_t limit, const oracle_forest *f, const char *what) {
+  chunk_source chunks = {.edges = &g->edges, .most = most, .growing = growing, .random = {most}};
+  dzo_msf *msf = NULL;
+  dzo_unit_workspace_release(unit);
+  unit->limit = limit;
+  dzo_status status = stream(host, &chunks, maximum, &msf);
+  unit->limit = whole;
+  if (status != DZO_OK)
+    fail_msg("%s: %s", what, dzo_context_message(host));
+  expect_forest(host, msf, NULL, &g->edges, f, what);
+  if (limit == whole && g->edges.count > 0 && msf->device != DZO_DEVICE_CUDA)
+    fail_msg("%s: not on the GPU: %s", what, dzo_context_notice(host));
+  on_gpu += msf->device == DZO_DEVICE_CUDA;
+  dzo_msf_destroy(msf);
+}
+
+static void sources_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu();
+  for (uint64_t seed = 0; seed < GPU_ROUNDS; seed++) {
+    random_source random = {seed};
+    uint64_t size = seed % 50 == 0 ? 2000 : 100;
+    random_graph *g = random_graph_make(seed + 5000000, size, every_type[seed % TYPES], 0);
+    bool maximum = random_below(&random, 2) == 1;
+    oracle_forest *f = oracle_solve(&g->edges, maximum, 0);
+    const uint64_t most[] = {1, 5, 64, 100000}, limits[] = {16384, 40000, 150000, whole};
+    for (int i = (int)seed % 2; i < 4; i += 2) {
+      char what[80];
+      bool growing = random_below(&random, 2) == 0;
+      (void)snprintf(what, sizeof what, "seed %d + 5000000, chunks of %d%s", (int)seed,
+                     (int)most[i], growing ? ", growing" : "");
+      check_source(g, most[i], growing, maximum, limits[random_below(&random, 4)], f, what);
+    }
+    oracle_free(f);
+    random_graph_free(g);
+  }
+  assert_in_range(on_gpu, GPU_ROUNDS, GPU_ROUNDS * 2);
+}
+
+/* The forest's edge numbers alone, for streams whose vertices are not those of the oracle. */
+static void check_numbers(const dzo_edges *edges, uint64_t most, uint64_t limit, int maximum,
+                          const oracle_forest *f, const char *what) {
+  chunk_source chunks = {.edges = edges, .most = most, .growing = most % 2 == 0, .random = {most}};
+  dzo_msf *msf;
+  dzo_unit_workspace_release(unit);
+  unit->limit = limit;
+  dzo_status status = stream(host, &chunks, maximum, &msf);
+  unit->limit = whole;
+  must(host, status);
+  if (dzo_msf_count(msf) != f->count)
+    fail_msg("%s: %d edges", what, (int)dzo_msf_count(msf));
+  for (uint64_t i = 0; i < f->count; i++)
+    if (dzo_msf_edges(msf)[i] != f->numbers[i])
+      fail_msg("%s: forest edge %d differs", what, (int)i);
+  dzo_msf_destroy(msf);
+}
+
+/* Vertices that are numbered as they come: the order of their names breaks the ties. */
+static void names_break_ties(void **state) {
+  (void)state;
+  need_gpu();
+  for (uint64_t seed = 0; seed < GPU_ROUNDS / 4; seed++) {
+    random_graph *g = random_graph_make(seed + 6000000, 40, every_type[seed % TYPES], 0);
+    random_source random = {seed};
+    uint64_t n = g->edges.vertices;
+    int maximum = seed % 2 == 1;
+    oracle_forest *f = oracle_solve(&g->edges, maximum, 0);
+    uint64_t *labels = calloc(n + 1, sizeof *labels);
+    uint32_t *place = calloc(n + 1, sizeof *place);
+    assert_true(labels && place);
+    for (uint64_t i = 0; i < n; i++) { /* a random permutation, inside out */
+      uint64_t j = random_below(&random, i + 1);
+      place[i] = place[j];
+      place[j] = (uint32_t)i;
+    }
+    for (uint64_t v = 0; v < n; v++)
+      labels[place[v]] = (v << 33) + 3;
+    for (uint64_t i = 0; i < g->edges.count; i++) {
+      g->u[i] = place[g->u[i]];
+      g->v[i] = place[g->v[i]];
+    }
+    dzo_edges shuffled = g->edges;
+    shuffled.labels = labels;
+    char what[64];
+    (void)snprintf(what, sizeof what, "seed %d + 6000000", (int)seed);
+    check_numbers(&shuffled, 1 + random_below(&random, 20), 30000, maximum, f, what);
+    free(labels);
+    free(place);
+    oracle_free(f);
+    random_graph_free(g);
+  }
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+/* Each operation in turn fails, on a new GPU each time, until none does. */
+static void what_a_failing_gpu_was_told_is_not_lost(void **state) {
+  (void)state;
+  need_gpu();
+  for (int kind = 0; kind < 3; kind++) {
+    random_graph *g = random_graph_make((uint64_t)kind + 7000, 400, every_type[3 * kind % TYPES],
+                                        RANDOM_PLAIN_NUMBERS);
+    oracle_forest *f = oracle_solve(&g->edges, kind == 1, 0);
+    random_source random = {7};
+    bool failed = true;
+    for (uint64_t k = 1; failed; k += 1 + random_below(&random, 1 + k / 8)) {
+      (void)close_gpu(NULL);
+      (void)open_gpu(NULL);
+      need_gpu();
+      unit->limit = 60000;
+      unit->fail_at = unit->operations + k;
+      chunk_source chunks = {.edges = &g->edges, .most = 90, .growing = kind == 2, .random = {k}};
+      dzo_msf *msf = NULL;
+      must(host, stream(host, &chunks, kind == 1, &msf));
+      char what[64];
+      (void)snprintf(what, sizeof what, "kind %d, operation %d fails", kind, (int)k);
+      failed = unit->lost;
+      if (failed != (strstr(dzo_context_notice(host), "solved on the CPU") != NULL))
+        fail_msg("%s: notice '%s'", what, dzo_context_notice(host));
+      expect_forest(host, msf, NULL, &g->edges, f, what);
+      dzo_msf_destroy(msf);
+    }
+    oracle_free(f);
+    random_graph_free(g);
+  }
+}
+
+/* Input that is not legal is reported as by the CPU, whatever was sent before. */
+static void wrong_input_is_named(void **state) {
+  (void)state;
+  need_gpu();
+  uint32_t u[200], v[200];
+  double weights[200];
+  for (int i = 0; i < 200; i++) {
+    u[i] = (uint32_t)i % 50;
+    v[i] = (uint32_t)(i * 7 + 1) % 50;
+    weights[i] = i;
+  }
+  dzo_edges edges = {.vertices = 50, .count = 200, .u = u, .v = v, .weights = weights};
+  edges.weight_type = DZO_WEIGHT_F64;
+  for (int wrong = 0; wrong < 2; wrong++) {
+    if (wrong == 0)
+      weights[150] = (double)NAN;
+    else
+      v[120] = 50;
+    chunk_source chunks = {.edges = &edges, .most = 30, .random = {1}};
+    dzo_msf *msf = NULL;
+    assert_int_equal(stream(host, &chunks, 0, &msf), DZO_E_ARGUMENT);
+    if (strstr(dzo_context_message(host), wrong == 0 ? "edge 150" : "edge 120") == NULL)
+      fail_msg("message: %s", dzo_context_message(host));
+    assert_string_equal(dzo_context_notice(host), "");
+    assert_null(msf);
+  }
+  chunk_source chunks = {.edges = &edges, .most = 30, .random = {1}, .failure = DZO_E_MEMORY};
+  dzo_msf *msf = NULL;
+  edges.count = 100;
+  assert_int_equal(stream(host, &chunks, 0, &msf), DZO_E_MEMORY);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(larger_graphs_take_many_chunks, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(names_break_ties, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(what_a_failing_gpu_was_told_is_not_lost, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(wrong_input_is_named, open_gpu, close_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
