@@ -56,3 +56,9 @@ void msf_filter_place(msf_filter *f, dzo_unit *unit, const msf_filter_shape *sha
   cutter c = {.memory = memory};
   place(f, &c);
 }
+
+/* They stand at the end of `second`, of which roots and bits take the beginning and the middle. */
+uint32_t msf_filter_looks(const msf_filter *f) {
+  uint64_t looks = f->shape.capacity / 16;
+  return looks < 1024 ? (uint32_t)looks : 1024;
+}

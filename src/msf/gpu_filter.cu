@@ -213,10 +213,9 @@ static __global__ void find_bounds(msf_filter f, uint64_t *bounds, uint32_t *roo
   }
 }
 
-dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots) {
-  *bounds = f->first;
-  *roots = reinterpret_cast<uint32_t *>(f->second);
-  return DZO_LAUNCH(f->unit, 0, find_bounds, msf_blocks(*f, f->vertices), 256, *f, *bounds, *roots);
+dzo_status msf_filter_bounds(msf_filter *f) {
+  return DZO_LAUNCH(f->unit, 0, find_bounds, msf_blocks(*f, f->vertices), 256, *f, f->first,
+                    reinterpret_cast<uint32_t *>(f->second));
 }
 
 static __global__ void look(msf_filter f, const uint32_t *vertices, uint32_t count,
@@ -228,9 +227,16 @@ static __global__ void look(msf_filter f, const uint32_t *vertices, uint32_t cou
   roots[i] = reinterpret_cast<const uint32_t *>(f.second)[vertices[i]];
 }
 
-dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+dzo_status msf_filter_look(msf_filter *f, uint32_t count, const uint32_t *vertices,
                            uint64_t *bounds, uint32_t *roots) {
-  return DZO_LAUNCH(f->unit, 0, look, (count + 255) / 256, 256, *f, vertices, count, bounds, roots);
+  uint64_t *device_bounds = f->second + f->shape.capacity - 2 * (uint64_t)count;
+  uint32_t *device_roots = reinterpret_cast<uint32_t *>(device_bounds + count);
+  uint32_t *device_vertices = device_roots + count;
+  DZO_TRY(dzo_unit_copy(f->unit, 0, device_vertices, vertices, count * sizeof *vertices));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, look, (count + 255) / 256, 256, *f, device_vertices, count,
+                     device_bounds, device_roots));
+  DZO_TRY(dzo_unit_copy(f->unit, 0, bounds, device_bounds, count * sizeof *bounds));
+  return dzo_unit_copy(f->unit, 0, roots, device_roots, count * sizeof *roots);
 }
 
 static __global__ void mark_below(msf_filter f, uint32_t root, uint64_t bound, uint32_t *bits) {

@@ -99,16 +99,18 @@ dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk);
 dzo_status msf_filter_count(msf_filter *f, uint64_t *to);
 /* The columns hold `count` edges: make them the forest of themselves. */
 dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
-/* After a merge of `count` edges: a bit for each, set if it is in the forest. *bits is device memory,
- * [count / 32]. */
+/* After a merge of `count` edges: a bit for each, set if it is in the forest. *bits is device
+ * memory, [count / 32]. */
 dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);
 /* After a merge: the tree of each vertex. *labels is device memory, [vertices]. */
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
 /* After a merge: for each vertex the heaviest key on its climb to its root, and the root.
- * *bounds [vertices] and *roots [vertices] are device memory. */
-dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots);
-/* Then: the bounds and roots of `count` vertices. */
-dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+ * Valid until the next merge. */
+dzo_status msf_filter_bounds(msf_filter *f);
+/* Then: the bounds and roots of `count` vertices; all three arrays are staging memory. At most
+ * msf_filter_looks() at a time. */
+uint32_t msf_filter_looks(const msf_filter *f);
+dzo_status msf_filter_look(msf_filter *f, uint32_t count, const uint32_t *vertices,
                            uint64_t *bounds, uint32_t *roots);
 /* Then: a bit for each vertex below this root whose bound is at most `bound`. *bits is device
  * memory, [vertices / 32]. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/clones.h"
 #include "graph/compress.h"
 
@@ -240,27 +241,21 @@ static inline void write_edge(list_writer *w, uint32_t u, uint32_t v, uint32_t i
   w->count++;
 }
 
-static void list_row(const msf_packer *p, const extent *x, uint32_t row, const msf_sieve_view *view,
-                     list_writer *w) {
+/* Rows in no order of neighbours: all of each row is looked at. */
+static void list_row(const msf_packer *p, const extent *x, uint32_t row, list_writer *w) {
   const dzo_graph *g = p->graph;
   uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
   const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
-  uint64_t i = p->lists || begin == end ? 0 : count_up_to(neighbours, end - begin, row);
-  bool sieved = view != NULL && msf_sieve_has(view, row);
-  for (; i < end - begin; i++) {
-    uint32_t v = neighbours[i];
-    uint64_t key = dzo_arc_key(g, begin + i);
-    bool keep = v > row && !(sieved && (key ^ p->flip) >= view->bound && msf_sieve_has(view, v));
-    if (keep)
-      write_edge(w, row, v, (uint32_t)(begin + i - g->offsets[row]), key);
-  }
+  for (uint64_t i = 0; i < end - begin; i++)
+    if (neighbours[i] > row)
+      write_edge(w, row, neighbours[i], (uint32_t)(begin + i - g->offsets[row]),
+                 dzo_arc_key(g, begin + i));
 }
 
-static void pack_list(const msf_packer *p, const extent *x, const msf_sieve_view *view, char *slot,
-                      msf_packed *out) {
+static void pack_list(const msf_packer *p, const extent *x, char *slot, msf_packed *out) {
   list_writer w = open_list(p, x->end - x->first.arc, slot);
   for (uint32_t row = x->first.row;; row++) {
-    list_row(p, x, row, view, &w);
+    list_row(p, x, row, &w);
     if (row == x->last)
       break;
   }
@@ -273,14 +268,100 @@ static void pack_list(const msf_packer *p, const extent *x, const msf_sieve_view
     memmove(slot + out->keys, w.narrow, 4 * (uint64_t)w.count);
 }
 
+/* ---- Sieved rows ----------------------------------------------------------------------------- */
+
+/* Arcs begin .. end - 1 of a row, `neighbours` being those of arc `begin`, that the sieve lets
+ * through: their places from `base` on. Written for every arc, and kept by advancing, since which
+ * are kept is hard to foretell. */
+DZO_CLONES static uint32_t sieve32(const uint32_t *keys, const uint32_t *neighbours, uint32_t count,
+                                   uint32_t flip, uint32_t bound, const uint32_t *bits,
+                                   uint32_t base, uint32_t *kept) {
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t v = neighbours[i];
+    uint32_t drop = ((keys[i] ^ flip) >= bound) & (bits[v / 32] >> v % 32 & 1);
+    kept[number] = base + i;
+    number += 1 - drop;
+  }
+  return number;
+}
+
+static uint32_t sieve64(const dzo_graph *g, uint64_t begin, const uint32_t *neighbours,
+                        uint32_t count, uint64_t flip, const msf_sieve_view *view, uint32_t base,
+                        uint32_t *kept) {
+  uint32_t number = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t drop = ((dzo_arc_key(g, begin + i) ^ flip) >= view->bound) &
+                    (uint32_t)msf_sieve_has(view, neighbours[i]);
+    kept[number] = base + i;
+    number += 1 - drop;
+  }
+  return number;
+}
+
+/* The places in the extent of the arcs that are let through; their number. */
+static uint32_t sieve_rows(const msf_packer *p, const extent *x, const msf_sieve_view *view,
+                           uint32_t *kept) {
+  const dzo_graph *g = p->graph;
+  uint32_t number = 0;
+  for (uint32_t row = x->first.row;; row++) {
+    uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
+    const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
+    uint64_t lower = end > begin ? count_up_to(neighbours, end - begin, row) : 0;
+    uint32_t count = (uint32_t)(end - begin - lower), base = (uint32_t)(begin - x->first.arc);
+    base += (uint32_t)lower;
+    if (!msf_sieve_has(view, row))
+      for (uint32_t i = 0; i < count; i++)
+        kept[number++] = base + i;
+    else if (g->keys32 != NULL)
+      number += sieve32(g->keys32 + begin + lower, neighbours + lower, count, (uint32_t)p->flip,
+                        (uint32_t)view->bound, view->bits, base, kept + number);
+    else
+      number +=
+          sieve64(g, begin + lower, neighbours + lower, count, p->flip, view, base, kept + number);
+    if (row == x->last)
+      break;
+  }
+  return number;
+}
+
+static void list_kept(const msf_packer *p, const extent *x, const uint32_t *kept, uint32_t number,
+                      char *slot, msf_packed *out) {
+  const dzo_graph *g = p->graph;
+  list_writer w = open_list(p, number, slot);
+  uint32_t row = x->first.row;
+  for (uint32_t i = 0; i < number; i++) {
+    uint64_t arc = x->first.arc + kept[i];
+    while (g->offsets[row + 1] <= arc)
+      row++;
+    write_edge(&w, row, x->neighbours[kept[i]], (uint32_t)(arc - g->offsets[row]),
+               dzo_arc_key(g, arc));
+  }
+  msf_packed_place(out, p->key_bytes, number, 0);
+}
+
+/* False if too many are let through for a list to be the shorter way. */
+static bool pack_sieved(const msf_packer *p, const extent *x, const msf_sieve_view *view,
+                        int thread, char *slot, msf_packed *out) {
+  uint32_t *kept = p->kept + (uint64_t)thread * (p->units + 1);
+  uint32_t number = sieve_rows(p, x, view, kept);
+  if (number > p->units / 3)
+    return false;
+  list_kept(p, x, kept, number, slot, out);
+  out->sieved = true;
+  return true;
+}
+
 void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_packed *out) {
+  double begin = dzo_clock();
   extent x = extent_of(p, chunk, thread);
   *out = (msf_packed){0};
   msf_sieve_view *view = NULL;
   if (p->sieve != NULL)
     view = __atomic_load_n(&p->sieve->view, __ATOMIC_ACQUIRE);
-  if (p->lists || view != NULL)
-    pack_list(p, &x, view, slot, out);
-  else
+  if (p->lists)
+    pack_list(p, &x, slot, out);
+  else if (view == NULL || !pack_sieved(p, &x, view, thread, slot, out))
     pack_rows(p, &x, slot, out);
+  out->seconds = dzo_clock() - begin;
 }

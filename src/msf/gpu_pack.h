@@ -18,6 +18,8 @@ typedef struct msf_packed {
   uint64_t first_id;
   uint64_t bytes; /* of the slot, from its beginning */
   bool keyed;
+  bool sieved;                                         /* the CPU has filtered it */
+  double seconds;                                      /* that packing took */
   uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */
 } msf_packed;
 
@@ -37,6 +39,7 @@ typedef struct msf_packer {
   bool lists;        /* rows are not ordered by neighbour */
   uint32_t *decoded; /* [threads][units] of a compressed graph */
   msf_sieve *sieve;  /* of a hybrid solve, or NULL */
+  uint32_t *kept;    /* [threads][units + 1] then */
 } msf_packer;
 
 uint64_t msf_packer_chunks(const msf_packer *packer);

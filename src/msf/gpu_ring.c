@@ -92,8 +92,9 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
   uint64_t slot_bytes = msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
   uint64_t mask_words = words_of_masks(shape);
   DZO_TRY(dzo_unit_workspace(unit, msf_ring_bytes(shape), &memory));
-  DZO_TRY(dzo_unit_staging(unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + 256,
-                           &staging));
+  DZO_TRY(dzo_unit_staging(
+      unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + 256 + shape->extra,
+      &staging));
   *ring = (msf_ring){.unit = unit,
                      .slot_bytes = slot_bytes,
                      .slots = shape->slots,
@@ -104,6 +105,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .mask_words = mask_words};
   ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
   ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
+  ring->extra = ring->masks + shape->slots * mask_words;
   msf_filter_place(&ring->filter, unit, &shape->filter, memory);
   return DZO_OK;
 }

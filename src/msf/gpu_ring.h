@@ -43,6 +43,7 @@ typedef struct msf_ring {
   uint64_t retained; /* chunks that it was told of */
   uint32_t *masks;   /* staging, [slots][mask_words] */
   uint64_t mask_words;
+  void *extra; /* staging, the caller's */
 } msf_ring;
 
 /* What to ask of a unit. */
@@ -54,6 +55,7 @@ typedef struct msf_ring_shape {
   bool lists;  /* chunks may be lists */
   bool retain; /* edges kept are told of */
   int threads;
+  uint64_t extra;                             /* bytes of staging memory for the caller */
   uint64_t units;                             /* of a chunk; chosen by msf_ring_plan() */
   uint32_t slots, device_slots, group_chunks; /* likewise */
 } msf_ring_shape;

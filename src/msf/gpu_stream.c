@@ -22,9 +22,28 @@ typedef struct graph_stream {
   msf_packed *packed; /* [slots] */
   dzo_belt *belt;
   uint64_t chunks;
-  uint64_t edges; /* sent */
+  uint64_t edges;         /* sent */
+  uint64_t sieved;        /* chunks that the CPU filtered */
+  double pack_seconds[2]; /* of all threads, as they are and sieved */
+  double clock;           /* when the step that runs began */
+  char steps[128];        /* done, and their milliseconds */
+  msf_sieve sieve;
+  enum { AT_REST, ASKED, CHOSEN } view; /* how far the next view of the sieve is */
+  uint64_t view_merges;                 /* the merge that it is of */
+  uint64_t view_chunk;                  /* sent when the last step was asked for */
   dzo_status status;
 } graph_stream;
+
+/* Marks besides those of the ring. */
+enum { VIEWED = 17 };
+
+static void note(graph_stream *s, const char *step) {
+  double now = dzo_clock();
+  size_t used = strlen(s->steps);
+  (void)snprintf(s->steps + used, sizeof s->steps - used, "%s%s %.1f", used > 0 ? ", " : "", step,
+                 1e3 * (now - s->clock));
+  s->clock = now;
+}
 
 /* ---- Packing and sending --------------------------------------------------------------------- */
 
@@ -59,12 +78,42 @@ static dzo_status await_chunk(graph_stream *s, uint64_t chunk) {
   }
 }
 
+/* After a merge, a new view for the sieve, a step at a time: what a step waits for is likely to be
+ * done when enough chunks have been sent after it, so that copies do not run dry meanwhile. */
+static dzo_status renew_sieve(graph_stream *s) {
+  msf_filter *filter = &s->ring.filter;
+  bool worth;
+  if (s->view_merges != s->ring.merges) {
+    s->view_merges = s->ring.merges;
+    s->view = s->sieve.samples > 0 ? ASKED : AT_REST;
+    if (s->view == AT_REST)
+      return DZO_OK;
+    DZO_TRY(msf_sieve_ask(&s->sieve, filter));
+  } else if (s->view == AT_REST || s->ring.submitted - s->view_chunk < s->ring.slots / 3) {
+    return DZO_OK;
+  } else if (s->view == ASKED) {
+    DZO_TRY(dzo_unit_wait_mark(s->ring.unit, VIEWED));
+    DZO_TRY(msf_sieve_choose(&s->sieve, filter, &worth));
+    s->view = worth ? CHOSEN : AT_REST;
+  } else {
+    DZO_TRY(dzo_unit_wait_mark(s->ring.unit, VIEWED));
+    s->view = AT_REST;
+    return msf_sieve_publish(&s->sieve, s->context);
+  }
+  s->view_chunk = s->ring.submitted;
+  return dzo_unit_mark(s->ring.unit, 0, VIEWED);
+}
+
 static dzo_status send_chunks(graph_stream *s) {
   for (uint64_t chunk = 0; chunk < s->chunks; chunk++) {
     DZO_TRY(await_chunk(s, chunk));
     const msf_packed *packed = &s->packed[chunk % s->ring.slots];
     s->edges += packed->edges;
+    s->sieved += packed->sieved;
+    s->pack_seconds[packed->sieved] += packed->seconds;
     DZO_TRY(msf_ring_submit(&s->ring, packed));
+    if (s->packer.sieve != NULL)
+      DZO_TRY(renew_sieve(s));
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
       DZO_TRY(release_slots(s));
     if (chunk % s->ring.group_chunks == 0)
@@ -137,9 +186,11 @@ static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
   DZO_TRY(msf_ring_merge(&s->ring));
   DZO_TRY(msf_ring_settle(&s->ring, &count));
   DZO_TRY(msf_ring_components(&s->ring, &components));
+  note(s, "merge");
   forest_job job = {.s = s};
   job.labels = dzo_alloc(s->context, s->graph->vertices, sizeof *job.labels);
   dzo_status status = job.labels != NULL ? fetch_forest(s, &job, count) : DZO_E_MEMORY;
+  note(s, "fetch");
   if (status == DZO_OK) {
     msf_arcs found = {job.arcs, count, job.keys, job.labels, components};
     status = msf_result_from_arcs(s->context, s->graph, &found, out);
@@ -165,8 +216,17 @@ static msf_ring_shape shape_of(const graph_stream *s) {
                                      .flip = s->packer.flip},
                           .edges = g->arcs / 2,
                           .key_bytes = s->packer.key_bytes,
-                          .lists = s->packer.lists || s->hybrid,
+                          .lists = s->packer.lists,
+                          .extra = s->hybrid ? msf_sieve_bytes(g) : 0,
                           .threads = s->context->threads};
+}
+
+static dzo_status open_sieve(graph_stream *s) {
+  s->packer.kept = dzo_alloc(s->context, (uint64_t)s->context->threads * (s->packer.units + 1),
+                             sizeof *s->packer.kept);
+  msf_sieve_open(&s->sieve, s->graph, s->packer.flip, &s->ring.filter, s->ring.extra);
+  s->packer.sieve = &s->sieve;
+  return s->packer.kept != NULL ? DZO_OK : DZO_E_MEMORY;
 }
 
 static dzo_status open_stream(graph_stream *s) {
@@ -186,27 +246,32 @@ static dzo_status open_stream(graph_stream *s) {
     s->packer.decoded = dzo_alloc(context, (uint64_t)context->threads * shape.units, 4);
   if (s->packed == NULL || (g->neighbours == NULL && s->packer.decoded == NULL))
     return DZO_E_MEMORY;
+  if (s->hybrid && !s->packer.lists)
+    DZO_TRY(open_sieve(s));
   return dzo_belt_create(context, s->chunks, shape.slots, &s->belt);
 }
 
-static dzo_status run(graph_stream *s, dzo_msf *out) {
-  double begin = dzo_clock();
-  DZO_TRY(open_stream(s));
-  double opened = dzo_clock();
-  dzo_team_run(s->context->threads, work, s);
-  DZO_TRY(s->status);
-  double sent = dzo_clock();
-  DZO_TRY(take_forest(s, out));
-  double end = dzo_clock();
-  out->device = s->hybrid ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
+static void tell_plan(const graph_stream *s, dzo_msf *out) {
   (void)snprintf(
       out->plan, sizeof out->plan,
-      "streamed to the GPU in %llu chunks of %llu arcs: %llu edges, %llu merges of up to "
-      "%llu; open %.1f, send %.1f, result %.1f",
-      (unsigned long long)s->chunks, (unsigned long long)s->packer.units,
-      (unsigned long long)s->edges, (unsigned long long)s->ring.merges,
-      (unsigned long long)s->ring.filter.shape.capacity, 1e3 * (opened - begin),
-      1e3 * (sent - opened), 1e3 * (end - sent));
+      "streamed: %llu chunks (%llu sieved), %llu edges, %llu merges of %llu; %s; packing "
+      "%.1f and %.1f",
+      (unsigned long long)s->chunks, (unsigned long long)s->sieved, (unsigned long long)s->edges,
+      (unsigned long long)s->ring.merges, (unsigned long long)s->ring.filter.shape.capacity,
+      s->steps, 1e3 * s->pack_seconds[0], 1e3 * s->pack_seconds[1]);
+}
+
+static dzo_status run(graph_stream *s, dzo_msf *out) {
+  s->clock = dzo_clock();
+  DZO_TRY(open_stream(s));
+  note(s, "open");
+  dzo_team_run(s->context->threads, work, s);
+  DZO_TRY(s->status);
+  note(s, "send");
+  DZO_TRY(take_forest(s, out));
+  note(s, "result");
+  out->device = s->hybrid ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
+  tell_plan(s, out);
   return DZO_OK;
 }
 
@@ -222,6 +287,8 @@ static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, bo
   dzo_belt_destroy(s.belt);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);
+  dzo_free(s.packer.kept);
+  msf_sieve_close(&s.sieve);
   return status;
 }
 

@@ -121,12 +121,9 @@ dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
   return missing(f->unit);
 }
 
-dzo_status msf_filter_bounds(msf_filter *f, uint64_t **bounds, uint32_t **roots) {
-  (void)bounds, (void)roots;
-  return missing(f->unit);
-}
+dzo_status msf_filter_bounds(msf_filter *f) { return missing(f->unit); }
 
-dzo_status msf_filter_look(msf_filter *f, const uint32_t *vertices, uint32_t count,
+dzo_status msf_filter_look(msf_filter *f, uint32_t count, const uint32_t *vertices,
                            uint64_t *bounds, uint32_t *roots) {
   (void)vertices, (void)count, (void)bounds, (void)roots;
   return missing(f->unit);
