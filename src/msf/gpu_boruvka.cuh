@@ -40,11 +40,18 @@ __device__ __forceinline__ u64 msf_pair_of(const msf_work &w, u64 arc) {
 
 enum { MSF_TIE_KEY, MSF_TIE_PAIR, MSF_TIE_RANK };
 
+/* Is this the upper part of several of the component's least words? */
+template <typename K>
+__device__ __forceinline__ bool msf_tied_at(const msf_round &r, u32 c, u64 upper) {
+  return c != r.abstains && dzo_load_shared(&r.parent[c]) != 0 &&
+         msf_upper<K>(r, dzo_load_shared(&r.best[c])) == upper;
+}
+
 /* An entry at one of its components, if it is among the least there as far as is known. */
 template <typename K>
 __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round &r, int stage,
                                               u32 c, u64 word, K key, u64 pair) {
-  if (c == r.abstains || msf_upper<K>(r, dzo_load_shared(&r.best[c])) != msf_upper<K>(r, word))
+  if (!msf_tied_at<K>(r, c, msf_upper<K>(r, word)))
     return;
   if (stage == MSF_TIE_KEY) {
     atomicMin(&w.exact[c], (u64)key);
@@ -68,9 +75,7 @@ __device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round 
       K key = msf_entry_key<K>(w, e, slot);
       u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
       u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
-      bool tied = msf_upper<K>(r, dzo_load_shared(&r.best[a])) == upper ||
-                  msf_upper<K>(r, dzo_load_shared(&r.best[b])) == upper;
-      if (!tied)
+      if (!msf_tied_at<K>(r, a, upper) && !msf_tied_at<K>(r, b, upper))
         continue;
       u64 pair = r.ordered || stage == MSF_TIE_KEY ? 0 : msf_pair_of(w, msf_entry_arc(e));
       msf_tie_offer<K>(w, r, stage, a, word, key, pair);
@@ -86,7 +91,8 @@ __device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &
   u64 ranks = sizeof(K) == 4 ? 0xffffffffull : (1ull << r.rank_bits) - 1;
   for (u32 c = thread; c < r.components; c += threads) {
     w.exact[c] = w.pair[c] = MSF_NEVER;
-    r.best[c] |= ranks;
+    if (dzo_load_shared(&r.parent[c]) != 0)
+      r.best[c] |= ranks;
   }
   dzo_grid_sync();
   if (!msf_has_key(r, sizeof(K) == 8)) {
@@ -149,6 +155,7 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
       u32 id = at.first[0] + (u32)__popc(root[j] & below);
       dzo_store_shared(&r.parent[c], MSF_ROOT | id);
       dzo_store_shared(&r.best_next[id], MSF_NEVER);
+      dzo_store_shared(&r.parent[r.components + id], 0u);
     } else if (child[j] & mine) {
       dzo_store_shared(&r.parent[c], other[j]);
       w.out[at.first[1] + (u32)__popc(child[j] & below)] = arc[j];
@@ -192,6 +199,13 @@ __device__ __forceinline__ void msf_compose(const msf_work &w, const msf_round &
   }
 }
 
+__device__ __forceinline__ void msf_clear_parents(const msf_round &r) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  for (u32 c = thread; c < r.list->components[0]; c += threads)
+    r.parent[c] = 0;
+  dzo_grid_sync();
+}
+
 template <typename K>
 __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
     msf_k_boruvka(msf_work w, int which, bool compose) {
@@ -201,6 +215,8 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
   msf_round r = msf_begin<K>(w, which);
   int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
+  if (which == 1)
+    msf_clear_parents(r);
   for (; round < MSF_ROUNDS; round++) {
     r.components = dzo_load_shared(&r.list->components[round]);
     msf_collect<K>(w, r, round, s_best);

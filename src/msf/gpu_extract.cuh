@@ -13,7 +13,7 @@ template <typename K> struct msf_extract_shape {
   enum {
     WARPS = sizeof(K) == 4 ? 8 : 4,
     THREADS = 32 * WARPS,
-    BLOCKS = sizeof(K) == 4 ? 4 : 8,
+    BLOCKS = sizeof(K) == 4 ? 4 : 6,
     VECTOR = 16 / sizeof(K), /* keys of one load */
     LOADS = MSF_TILE / (32 * (16 / sizeof(K))),
     EACH = MSF_TILE / 32
@@ -71,6 +71,26 @@ __device__ __forceinline__ void msf_load_tile(const msf_work &w, u64 begin, u64 
   }
 }
 
+/* The top 32 bits of a key, or, of wide ones, what stands for them: zeros of both signs and the
+ * negative numbers next to them get one value, see msf_most_top(). */
+template <typename K, bool MAPPED>
+__device__ __forceinline__ u32 msf_key_top(const msf_work &w, K raw) {
+  if (sizeof(K) == 4)
+    return (u32)(MAPPED ? msf_map_key<K>(w, raw) : raw);
+  u32 top = (u32)((u64)raw >> 32);
+  if (w.real && top == 1u << 31)
+    top = 0;
+  return top ^ (top >> 31 ? (u32)(w.negative >> 32) : 0) ^ (u32)(w.flip >> 32);
+}
+
+/* All keys up to `key`, and maybe some more that come next, have at most this. */
+template <typename K> __device__ __forceinline__ u32 msf_most_top(const msf_work &w, u64 key) {
+  if (sizeof(K) == 4)
+    return (u32)key;
+  u32 top = (u32)(key >> 32);
+  return w.real && top == 0x7fffffffu ? top + 1 : top;
+}
+
 __device__ __forceinline__ void msf_store_keys(u32 *to, const u32 *x) {
   *(uint4 *)(void *)to = make_uint4(x[0], x[1], x[2], x[3]);
 }
@@ -81,7 +101,7 @@ __device__ __forceinline__ void msf_store_keys(u64 *to, const u64 *x) {
 /* Keys into shared memory, places of light arcs compacted in order; returns their number. */
 template <typename K, bool MAPPED>
 __device__ __forceinline__ u32 msf_compact_light(const msf_work &w, msf_tile<K> *t, const K *x,
-                                                 u32 size, K most) {
+                                                 u32 size, u32 most) {
   typedef msf_extract_shape<K> shape;
   u32 lane = dzo_lane(), bits = 0;
   u64 packed = 0; /* light arcs of each load, a byte each */
@@ -89,10 +109,10 @@ __device__ __forceinline__ u32 msf_compact_light(const msf_work &w, msf_tile<K> 
   for (int j = 0; j < shape::LOADS; j++) {
     u32 at = (u32)(j * 32 + (int)lane) * shape::VECTOR, m = 0;
 #pragma unroll
-    for (int c = 0; c < shape::VECTOR; c++) {
-      K key = MAPPED ? msf_map_key<K>(w, x[j * shape::VECTOR + c]) : x[j * shape::VECTOR + c];
-      m |= (u32)(key <= most && at + c < size) << c;
-    }
+    for (int c = 0; c < shape::VECTOR; c++)
+      m |= (u32)(msf_key_top<K, MAPPED>(w, x[j * shape::VECTOR + c]) <= most) << c;
+    if (size < MSF_TILE)
+      m &= (1u << min(size - min(size, at), (u32)shape::VECTOR)) - 1;
     msf_store_keys(&t->key[at], &x[j * shape::VECTOR]);
     bits |= m << j * shape::VECTOR;
     packed |= (u64)__popc(m) << 8 * j;
@@ -227,7 +247,7 @@ msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin,
     *carry = {row, least, any};
   else if (any && least < carry->key)
     carry->key = least;
-  bool emit = edge && u < v && (key < (K)light.key || u <= light.vertex);
+  bool emit = edge && u < v && (key < (K)light.key || (key == (K)light.key && u <= light.vertex));
   u32 slot = msf_take(w, &w.control->list[0], writer, s.id, emit);
   msf_put(w, writer, slot, u, v, key, arc);
   __syncwarp();
@@ -241,12 +261,13 @@ __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_s
   u32 lane = dzo_lane();
   K x[shape::EACH];
   msf_carry<K> carry = {MSF_NONE, 0, false};
+  u32 most = msf_most_top<K>(w, light.key);
   msf_load_tile(w, s.begin, s.end, x);
   u64 from = msf_offset(w, min(row + 1 + lane, w.n));
   u64 to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
   for (u64 begin = s.begin; begin < s.end; begin += MSF_TILE) {
     u64 end = min(begin + MSF_TILE, s.end);
-    u32 count = msf_compact_light<K, MAPPED>(w, t, x, (u32)(end - begin), (K)light.key);
+    u32 count = msf_compact_light<K, MAPPED>(w, t, x, (u32)(end - begin), most);
     row = msf_find_rows(w, t, row, begin, end, from, to);
     u32 v = lane < count ? msf_neighbour(w, begin + t->place[lane]) : 0;
     if (end < s.end) { /* the next tile travels meanwhile */

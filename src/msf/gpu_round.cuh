@@ -10,6 +10,7 @@
 enum {
   MSF_SHARE = 256,    /* vertices a warp goes through at once */
   MSF_SHORT_ROW = 64, /* longer ones are read by a whole warp */
+  MSF_ROW_STEP = 8,   /* arcs of a lane in flight */
   MSF_EACH = MSF_SHARE / 32
 };
 
@@ -46,22 +47,23 @@ __device__ __forceinline__ bool msf_from_records(const msf_work &w, u32 u, u64 b
   return found;
 }
 
-/* Every step-th arc from `first` on that is no loop. */
+/* Every step-th arc from `first` on; without loops, which takes longer, or with them. */
 template <typename K>
 __device__ __forceinline__ void msf_from_row(const msf_work &w, u32 u, u64 begin, u64 end,
-                                             u32 first, u32 step, msf_least<K> *least) {
-  for (u64 arc = begin + first; arc < end; arc += 4 * step) {
-    K key[4];
+                                             u32 first, u32 step, bool with_loops,
+                                             msf_least<K> *least) {
+  for (u64 arc = begin + first; arc < end; arc += MSF_ROW_STEP * step) {
+    K key[MSF_ROW_STEP];
 #pragma unroll
-    for (u32 j = 0; j < 4; j++)
+    for (u32 j = 0; j < MSF_ROW_STEP; j++)
       key[j] = arc + j * step < end ? msf_key_at<K>(w, arc + j * step) : 0;
 #pragma unroll
-    for (u32 j = 0; j < 4; j++) {
-      if (arc + j * step >= end || (least->arc != MSF_NEVER && key[j] >= least->key))
+    for (u32 j = 0; j < MSF_ROW_STEP; j++) {
+      u64 at = arc + j * step;
+      if (at >= end || (least->arc != MSF_NEVER && key[j] >= least->key))
         continue;
-      u32 v = msf_neighbour(w, arc + j * step);
-      if (v != u)
-        *least = {key[j], arc + j * step, v};
+      if (with_loops || msf_neighbour(w, at) != u)
+        *least = {key[j], at, 0};
     }
   }
 }
@@ -75,13 +77,33 @@ __device__ __forceinline__ void msf_pick_least(const msf_work &w, u32 u,
   w.pick[u] = (u32)least->arc;
 }
 
+/* The first least arc of a row, by one lane. Loops are rare: the row is read again then. */
+template <typename K>
+__device__ __forceinline__ void msf_pick_short(const msf_work &w, u32 u, u64 begin, u64 end) {
+  msf_least<K> least = {0, MSF_NEVER, 0};
+  if (!msf_from_records(w, u, begin, end, 0, 1, &least)) {
+    msf_from_row(w, u, begin, end, 0, 1, true, &least);
+    least.neighbour = msf_neighbour(w, least.arc);
+    if (least.neighbour == u) {
+      least.arc = MSF_NEVER;
+      msf_from_row(w, u, begin, end, 0, 1, false, &least);
+      if (least.arc != MSF_NEVER)
+        least.neighbour = msf_neighbour(w, least.arc);
+    }
+  }
+  msf_pick_least(w, u, &least);
+}
+
 /* A long row, by the warp. */
 template <typename K>
 __device__ __forceinline__ void msf_pick_long(const msf_work &w, u32 u, u64 begin, u64 end) {
   msf_least<K> least = {0, MSF_NEVER, 0};
   bool found = msf_from_records(w, u, begin, end, dzo_lane(), 32, &least);
-  if (!__any_sync(DZO_WARP_ALL, found))
-    msf_from_row(w, u, begin, end, dzo_lane(), 32, &least);
+  if (!__any_sync(DZO_WARP_ALL, found)) {
+    msf_from_row(w, u, begin, end, dzo_lane(), 32, false, &least);
+    if (least.arc != MSF_NEVER)
+      least.neighbour = msf_neighbour(w, least.arc);
+  }
   for (int d = 16; d != 0; d /= 2) {
     K key = __shfl_xor_sync(DZO_WARP_ALL, least.key, d);
     u64 arc = __shfl_xor_sync(DZO_WARP_ALL, least.arc, d);
@@ -102,12 +124,8 @@ __device__ __forceinline__ void msf_pick_listed(const msf_work &w, const u32 *s_
     u32 u = there ? s_list[first + lane] : 0;
     u64 begin = there ? msf_offset(w, u) : 0, end = there ? msf_offset(w, u + 1) : 0;
     bool is_long = end - begin > MSF_SHORT_ROW;
-    if (there && !is_long) {
-      msf_least<K> least = {0, MSF_NEVER, 0};
-      if (!msf_from_records(w, u, begin, end, 0, 1, &least))
-        msf_from_row(w, u, begin, end, 0, 1, &least);
-      msf_pick_least(w, u, &least);
-    }
+    if (there && !is_long)
+      msf_pick_short<K>(w, u, begin, end);
     u32 todo = __ballot_sync(DZO_WARP_ALL, is_long);
     while (todo != 0) {
       int k = __ffs((int)todo) - 1;
@@ -185,6 +203,7 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
       u32 id = at.first[0] + (u32)__popc(root[j] & below);
       w.label[u] = MSF_ROOT | id;
       w.best[0][id] = MSF_NEVER;
+      w.parent[id] = 0;
     } else {
       w.label[u] = x[j];
       w.out[at.first[1] + (u32)__popc(child[j] & below)] =

@@ -141,14 +141,36 @@ __device__ __forceinline__ bool msf_offer(const msf_round &r, u64 *best, u64 wor
   return seen != word && msf_upper<K>(r, seen) == msf_upper<K>(r, word);
 }
 
+/* Parents are not known yet in this part of the round; a 1 among the zeros marks a tie. */
+__device__ __forceinline__ void msf_note_tie(const msf_round &r, u32 c) {
+  dzo_store_shared(&r.parent[c], 1u);
+}
+
+/* The same, asking first what the block knows: most offers go to few components, whose minima all
+ * multiprocessors would ask the second-level cache for. A guard is a component and the top half of
+ * a word that was offered to it. */
+template <typename K>
+__device__ __forceinline__ bool msf_offer_guarded(const msf_round &r, u64 *s_guard, u32 c, u64 word,
+                                                  bool lazy) {
+  u64 *guard = &s_guard[c % MSF_SMALL], known = *(volatile u64 *)guard;
+  if (known >> 32 == c && (u32)known < word >> 32)
+    return false;
+  u64 seen = dzo_load_shared(&r.best[c]);
+  atomicExch(guard, (u64)c << 32 | min(seen, word) >> 32);
+  return msf_offer<K>(r, &r.best[c], word, seen, lazy);
+}
+
 /* Shared minima of a block go to all. */
 template <typename K>
 __device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s_best, bool lazy) {
   bool tied = false;
   __syncthreads();
   for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
-    if (s_best[c] != MSF_NEVER)
-      tied |= msf_offer<K>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]), lazy);
+    if (s_best[c] != MSF_NEVER &&
+        msf_offer<K>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]), lazy)) {
+      msf_note_tie(r, c);
+      tied = true;
+    }
   return tied;
 }
 
@@ -200,15 +222,19 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
       if (sizeof(K) == 8)
         dzo_store_shared(&w.entry_high[slot], (u32)((u64)key[j] >> 32));
       u64 word = msf_word<K>(r, key[j], rank);
-      u32 a = e[j].x & MSF_ID, b = e[j].y & MSF_ID;
-      u64 *at = small ? s_best + a : r.best + a, *bt = small ? s_best + b : r.best + b;
-      bool ask_a = a != r.abstains, ask_b = b != r.abstains;
-      u64 seen_a = !ask_a ? 0 : small ? *(volatile u64 *)at : dzo_load_shared(at);
-      u64 seen_b = !ask_b ? 0 : small ? *(volatile u64 *)bt : dzo_load_shared(bt);
-      if (ask_a)
-        *tied |= msf_offer<K>(r, at, word, seen_a, lazy);
-      if (ask_b)
-        *tied |= msf_offer<K>(r, bt, word, seen_b, lazy);
+      u32 ends[2] = {e[j].x & MSF_ID, e[j].y & MSF_ID};
+#pragma unroll
+      for (u32 end = 0; end < 2; end++) {
+        u32 c = ends[end];
+        bool tie = false;
+        if (c != r.abstains && small)
+          tie = msf_offer<K>(r, &s_best[c], word, *(volatile u64 *)&s_best[c], lazy);
+        else if (c != r.abstains)
+          tie = msf_offer_guarded<K>(r, s_best, c, word, lazy);
+        if (tie)
+          msf_note_tie(r, c);
+        *tied |= tie;
+      }
     }
     to += (u32)__popc(keep[j]);
   }
@@ -221,11 +247,9 @@ __device__ __forceinline__ void msf_collect(const msf_work &w, const msf_round &
                                             u64 *s_best) {
   bool small = r.components <= MSF_SMALL, tied = false;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
-  if (small) {
-    for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
-      s_best[c] = MSF_NEVER;
-    __syncthreads();
-  }
+  for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
+    s_best[c] = MSF_NEVER;
+  __syncthreads();
   u32 edges = 0;
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);

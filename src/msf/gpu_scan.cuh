@@ -155,11 +155,26 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
   }
 }
 
+/* Where neighbours larger than u begin in its row, which ascends. */
+__device__ __forceinline__ u64 msf_larger_neighbours(const msf_work &w, u32 u, u64 begin, u64 end) {
+  while (begin < end) {
+    u64 middle = begin + (end - begin) / 2;
+    if (msf_neighbour(w, middle) > u)
+      end = middle;
+    else
+      begin = middle + 1;
+  }
+  return begin;
+}
+
 /* Up to 32 vertices, one a lane. */
 template <typename K, bool COUNT>
 __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *rows,
                                               msf_scan_state *s, bool there, u32 u) {
-  u64 begin = there ? msf_offset(w, u) : 0, degree = there ? msf_offset(w, u + 1) - begin : 0;
+  u64 begin = there ? msf_offset(w, u) : 0, end = there ? msf_offset(w, u + 1) : 0;
+  if (!s->giant && w.by_neighbour)
+    begin = msf_larger_neighbours(w, u, begin, end);
+  u64 degree = end - begin;
   u64 all = __shfl_sync(DZO_WARP_ALL, msf_warp_sum(degree), 31);
   u32 passes = all >> 32 != 0 ? 32 : 1; /* places have 32 bits */
   for (u32 pass = 0; pass < passes; pass++) {

@@ -23,9 +23,9 @@
 #include "msf/gpu_threshold.cuh"
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
-static const double LIGHT_EDGES_PER_VERTEX = 1.0;
+static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 /* The list has room for more, since a sample may err. */
-static const double SPARE = 1.5;
+static const double SPARE = 1.35;
 /* With no more edges a vertex all are taken at once. */
 static const double FEW_EDGES_PER_VERTEX = 2.5;
 
@@ -112,6 +112,7 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
   if (!everything)
     w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
   w->presorted = graph->presorted && !graph->maximum && !everything;
+  w->by_neighbour = !graph->presorted;
   w->forced_mode = (u32)tuning->scan;
   w->super_log = plan_super(w, tuning);
   w->supertiles = (u32)((graph->arcs + (1ull << w->super_log) - 1) >> w->super_log);

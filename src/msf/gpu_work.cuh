@@ -84,8 +84,10 @@ typedef struct msf_work {
   arc_reader reader;
   const void *keys; /* NULL: all are equal */
   bool mapped;      /* keys are not what is stored: see msf_map_key() */
-  bool real, presorted;
-  bool aligned; /* keys can be read 16 bytes at a time */
+  bool real;
+  bool presorted;    /* and this is made use of */
+  bool by_neighbour; /* rows ascend by neighbour */
+  bool aligned;      /* keys can be read 16 bytes at a time */
   u64 negative, flip;
   double light; /* edges a vertex that make the light prefix, 0 for all */
   u64 cache;    /* bytes of the second-level cache */
