@@ -6,67 +6,51 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "device/primitives.h"
-#include "msf/gpu_check_tree.cuh"
-#include "msf/jump.cuh"
+#include "msf/gpu_check_run.cuh"
 
-enum {
-  THREADS = 256,
-  WAVES = 16,  /* blocks a multiprocessor, at most */
-  CHUNK = 2048 /* arcs that a warp goes through at once */
-};
+enum { CHUNK = 2048 /* arcs that a warp goes through at once */ };
 
-#define FAR_AWAY UINT32_MAX /* the reach of a vertex outside the hub's tree */
+/* ---- The claim ------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint64_t check_warp_sum(uint64_t x) {
+  for (int step = 16; step > 0; step /= 2)
+    x += __shfl_xor_sync(DZO_WARP_ALL, x, step);
+  return x;
+}
+
+/* The key of the i-th claimed arc, whose ends are noted. */
+static __device__ __forceinline__ uint64_t check_read_arc(const check_state &s, uint32_t i) {
+  uint64_t arc = s.claim[i], key = 0;
+  uint32_t u = 0, v = 0;
+  if (arc < s.arcs) {
+    u = arc_row(s.offsets, s.vertices, 0, arc);
+    v = arc_neighbour(s.reader, arc);
+    key = arc_key(s.reader, arc);
+  }
+  if (u == v || v >= s.vertices) {
+    check_lower(&s.counts->bad_claim, i);
+    u = v = 0;
+  }
+  s.claimed_key[i] = key;
+  s.claimed_place[i] = i;
+  s.claimed_u[i] = u;
+  s.claimed_v[i] = v;
+  return key ^ s.reader.flip;
+}
+
+static __global__ void check_read_claim(check_state s) {
+  for (uint32_t first = check_first() & ~31u; first < s.count; first += check_stride()) {
+    uint32_t i = first + dzo_lane();
+    uint64_t key = i < s.count ? check_read_arc(s, i) : 0;
+    uint64_t low = check_warp_sum((uint32_t)key), high = check_warp_sum(key >> 32);
+    if (dzo_lane() == 0) {
+      atomicAdd((unsigned long long *)&s.counts->low, (unsigned long long)low);
+      atomicAdd((unsigned long long *)&s.counts->high, (unsigned long long)high);
+    }
+  }
+}
 
 /* ---- Arcs against the claim ------------------------------------------------------------------ */
-
-/* Keys in units of 2^shift from the least of the claim, to fit 32 bits. */
-typedef struct check_scale {
-  uint64_t least;
-  int shift;
-} check_scale;
-
-static __global__ void check_find_hub(check_state s) {
-  uint64_t most = 0;
-  for (uint32_t v = check_first(); v < s.vertices; v += check_stride()) {
-    uint64_t degree = s.offsets[v + 1] - s.offsets[v];
-    uint64_t offer = (degree < UINT32_MAX ? degree : UINT32_MAX) << 32 | v;
-    most = offer > most ? offer : most;
-  }
-  for (int step = 16; step > 0; step /= 2) {
-    uint64_t other = __shfl_xor_sync(DZO_WARP_ALL, most, step);
-    most = other > most ? other : most;
-  }
-  if (dzo_lane() == 0)
-    atomicMax((unsigned long long *)&s.counts->hub, (unsigned long long)most);
-}
-
-/* reach[v] is no less than the heaviest claimed edge between v and the hub. */
-static __global__ void check_measure_reach(check_state s, uint32_t hub, check_scale scale) {
-  uint64_t rounding = (UINT64_C(1) << scale.shift) - 1;
-  for (uint32_t v = check_first(); v < s.vertices; v += check_stride()) {
-    uint32_t rank = v == hub ? 0 : check_heaviest(s, v, hub), units = FAR_AWAY;
-    if (v == hub) {
-      units = 0;
-    } else if (rank != CHECK_APART) {
-      uint64_t above = s.key[rank] - scale.least;
-      units = (uint32_t)((above >> scale.shift) + ((above & rounding) != 0));
-    }
-    s.reach[v] = units;
-  }
-}
-
-/* Is the edge u - v in order: within one tree, and no lighter than the claim's way between? */
-static __device__ __forceinline__ bool check_edge(const check_state &s, check_scale scale,
-                                                  uint32_t u, uint32_t v, uint64_t key) {
-  uint64_t units = key < scale.least ? 0 : (key - scale.least) >> scale.shift;
-  units = units < FAR_AWAY ? units : FAR_AWAY - 1;
-  uint32_t far = max(__ldg(s.reach + u), __ldg(s.reach + v));
-  if (key >= scale.least && far <= units)
-    return true;
-  uint32_t rank = check_heaviest(s, u, v);
-  return rank != CHECK_APART && __ldg(s.key + rank) <= key;
-}
 
 /* Every edge by its arc u -> v, u < v. */
 static __global__ void check_examine(check_state s, check_scale scale) {
@@ -165,83 +149,20 @@ static dzo_status refute(msf_gpu_verdict *out, const char *format, ...) {
   return DZO_OK;
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
-
-/* The next array of a block; with a NULL block, only counts. */
-static void *carve(char *block, uint64_t *used, uint64_t count, uint64_t size) {
-  void *at = block == NULL ? NULL : block + *used;
-  *used += (count * size + 255) / 256 * 256;
-  return at;
-}
-
-static uint64_t lay_out(uint64_t n, uint64_t count, char *block, check_state *s) {
-  uint64_t used = 0;
-  s->counts = (check_counts *)carve(block, &used, 1, sizeof(check_counts));
-  s->claimed_key = (uint64_t *)carve(block, &used, count, sizeof(uint64_t));
-  s->claimed_place = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->claimed_u = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->claimed_v = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->key = (uint64_t *)carve(block, &used, count, sizeof(uint64_t));
-  s->place = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->a = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->b = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->alive = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->next_alive = (uint32_t *)carve(block, &used, count, sizeof(uint32_t));
-  s->best = (uint32_t *)carve(block, &used, n, sizeof(uint32_t));
-  s->hook = (uint32_t *)carve(block, &used, n, sizeof(uint32_t));
-  s->flags = (uint32_t *)carve(block, &used, n + 1, sizeof(uint32_t));
-  s->sums = (uint32_t *)carve(block, &used, n + 1, sizeof(uint32_t));
-  s->nodes = (uint2 *)carve(block, &used, 2 * n, sizeof(uint2));
-  s->reach = (uint32_t *)carve(block, &used, n, sizeof(uint32_t));
-  uint64_t sum_bytes = dzo_gpu_sum_bytes(n + 1), sort_bytes = dzo_gpu_sort_bytes(count);
-  s->scratch_bytes = sum_bytes > sort_bytes ? sum_bytes : sort_bytes;
-  s->scratch = carve(block, &used, s->scratch_bytes, 1);
-  return used;
-}
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 uint64_t msf_gpu_check_bytes(const msf_gpu_graph *graph, uint64_t count) {
   check_state unused;
   return lay_out(graph->vertices, count, NULL, &unused);
 }
 
-/* ---- Steps ----------------------------------------------------------------------------------- */
-
-typedef struct check_run {
-  dzo_unit *unit;
-  const msf_gpu_graph *graph;
-  check_state s;
-  check_counts counts; /* as last read */
-  msf_gpu_verdict *out;
-} check_run;
-
-static unsigned blocks_for(const dzo_unit *unit, uint64_t threads) {
-  uint64_t blocks = (threads + THREADS - 1) / THREADS;
-  uint64_t most = (uint64_t)unit->processors * WAVES;
-  return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
-}
-
-static dzo_status read_counts(check_run *r) {
-  DZO_TRY(dzo_unit_copy(r->unit, 0, &r->counts, r->s.counts, sizeof r->counts));
-  return dzo_unit_wait(r->unit, 0);
-}
-
-static dzo_status clear_counts(check_run *r) {
-  r->counts = {};
-  r->counts.bad_claim = UINT64_MAX;
-  r->counts.culprit = UINT64_MAX;
-  r->counts.cycle = CHECK_NONE;
-  DZO_TRY(dzo_unit_copy(r->unit, 0, r->s.counts, &r->counts, sizeof r->counts));
-  return dzo_unit_wait(r->unit, 0);
-}
-
-/* Read and sort the claim. */
+/* Read the claim. */
 static dzo_status read_claim(check_run *r) {
   dzo_unit *unit = r->unit;
   const check_state &s = r->s;
-  unsigned blocks = blocks_for(unit, s.count);
   if (s.count == 0)
     return DZO_OK;
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_read_claim, blocks, THREADS, s));
+  DZO_TRY(DZO_LAUNCH(unit, 0, check_read_claim, blocks_for(unit, s.count), THREADS, s));
   DZO_TRY(read_counts(r));
   r->out->sum_low = r->counts.low + (r->counts.high << 32);
   r->out->sum_high = (r->counts.high >> 32) + (r->out->sum_low < r->counts.low);
@@ -252,49 +173,6 @@ static dzo_status read_claim(check_run *r) {
     if (arc >= s.arcs)
       return refute(r->out, "arc %" PRIu64 " is not in the graph, which has %" PRIu64, arc, s.arcs);
     return refute(r->out, "arc %" PRIu64 " is a loop", arc);
-  }
-  DZO_TRY(dzo_gpu_sort_u64_u32(unit, 0, s.scratch, s.scratch_bytes, s.claimed_key, s.key,
-                               s.claimed_place, s.place, s.count, 0,
-                               arc_key_bits(r->graph->key_type)));
-  return DZO_LAUNCH(unit, 0, check_rank_claim, blocks, THREADS, s);
-}
-
-/* One level of `nodes` nodes from `base` on; *above is how many the next one has. */
-static dzo_status build_level(check_run *r, uint32_t base, uint32_t nodes, uint32_t edges,
-                              uint32_t *above) {
-  dzo_unit *unit = r->unit;
-  const check_state &s = r->s;
-  unsigned each_node = blocks_for(unit, nodes), each_edge = blocks_for(unit, edges);
-  unsigned together = DZO_RESIDENT_BLOCKS(unit, msf_jump, THREADS);
-  together = each_node < together ? each_node : together;
-  uint64_t flags = (uint64_t)nodes + 1;
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_clear_level, each_node, THREADS, s, nodes));
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_choose, each_edge, THREADS, s, edges));
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_hook, each_node, THREADS, s, nodes));
-  DZO_TRY(
-      DZO_LAUNCH_TOGETHER(unit, 0, msf_jump, together, THREADS, s.hook, nodes, s.counts->changed));
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_flag_roots, blocks_for(unit, flags), THREADS, s, nodes));
-  DZO_TRY(dzo_gpu_exclusive_sum_u32(unit, 0, s.scratch, s.scratch_bytes, s.flags, s.sums, flags));
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_link, each_node, THREADS, s, base, nodes));
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_carry_edges, each_edge, THREADS, s, edges));
-  DZO_TRY(dzo_unit_copy(unit, 0, above, s.sums + nodes, sizeof *above));
-  return read_counts(r);
-}
-
-/* All levels; a cycle is a refutation. */
-static dzo_status build_tree(check_run *r) {
-  check_state *s = &r->s;
-  uint32_t base = 0, nodes = s->vertices, edges = s->count, above;
-  while (nodes > 0) {
-    DZO_TRY(build_level(r, base, nodes, edges, &above));
-    if (r->counts.cycle != CHECK_NONE)
-      break;
-    base += nodes;
-    nodes = above;
-    edges = r->counts.alive;
-    uint32_t *alive = s->alive;
-    s->alive = s->next_alive;
-    s->next_alive = alive;
   }
   return DZO_OK;
 }
@@ -340,19 +218,8 @@ static dzo_status refute_arc(check_run *r) {
 static dzo_status examine(check_run *r) {
   dzo_unit *unit = r->unit;
   const check_state &s = r->s;
-  check_scale scale = {0, 0};
-  uint64_t most = 0;
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_find_hub, blocks_for(unit, s.vertices), THREADS, s));
-  if (s.count > 0) {
-    DZO_TRY(dzo_unit_copy(unit, 0, &scale.least, s.key, sizeof scale.least));
-    DZO_TRY(dzo_unit_copy(unit, 0, &most, s.key + s.count - 1, sizeof most));
-  }
-  DZO_TRY(read_counts(r));
-  while ((most - scale.least) >> scale.shift >= FAR_AWAY - 1)
-    scale.shift++;
-  uint32_t hub = (uint32_t)r->counts.hub;
-  DZO_TRY(DZO_LAUNCH(unit, 0, check_measure_reach, blocks_for(unit, s.vertices), THREADS, s, hub,
-                     scale));
+  check_scale scale;
+  DZO_TRY(check_measure(r, &scale));
   uint64_t warps = s.arcs / CHUNK + 1;
   DZO_TRY(DZO_LAUNCH(unit, 0, check_examine, blocks_for(unit, warps * 32), THREADS, s, scale));
   DZO_TRY(read_counts(r));
@@ -368,26 +235,21 @@ static dzo_status check(check_run *r) {
   DZO_TRY(read_claim(r));
   if (r->out->reason[0] != '\0')
     return DZO_OK;
-  DZO_TRY(build_tree(r));
+  DZO_TRY(check_build(r));
   return r->counts.cycle != CHECK_NONE ? refute_cycle(r) : examine(r);
 }
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static dzo_status begin(check_run *r, uint64_t count, void **block) {
-  const msf_gpu_graph *graph = r->graph;
-  *r->out = {};
+static dzo_status begin(check_run *r, const msf_gpu_graph *graph, uint64_t count, void **block) {
   if (graph->vertices >= UINT32_C(1) << 30 || graph->arcs >= UINT64_C(1) << 36)
     return dzo_fail(r->unit->context, DZO_E_UNSUPPORTED,
                     "the GPU takes fewer than 2^30 vertices and 2^36 arcs");
-  uint64_t bytes = lay_out(graph->vertices, count, NULL, &r->s);
-  DZO_TRY(dzo_unit_allocate(r->unit, bytes, 1, block));
-  lay_out(graph->vertices, count, (char *)*block, &r->s);
+  DZO_TRY(check_open(r, graph->vertices, count, block));
   r->s.reader = arc_reader_of(graph);
   r->s.offsets = graph->offsets;
-  r->s.vertices = graph->vertices;
   r->s.arcs = graph->arcs;
-  r->s.count = (uint32_t)count;
+  r->key_bits = arc_key_bits(graph->key_type);
   return DZO_OK;
 }
 
@@ -395,7 +257,6 @@ dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint6
                          uint64_t count, msf_gpu_verdict *out) {
   check_run r = {};
   r.unit = unit;
-  r.graph = graph;
   r.out = out;
   *out = {};
   uint32_t most = graph->vertices > 0 ? graph->vertices - 1 : 0;
@@ -408,7 +269,7 @@ dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint6
   if (out->valid)
     return DZO_OK;
   void *block;
-  DZO_TRY(begin(&r, count, &block));
+  DZO_TRY(begin(&r, graph, count, &block));
   r.s.claim = arcs;
   dzo_status status = check(&r);
   dzo_unit_release(unit, block);
@@ -442,7 +303,6 @@ dzo_status msf_gpu_check_labels(dzo_unit *unit, const msf_gpu_graph *graph, cons
                                 uint64_t components, msf_gpu_verdict *out) {
   check_run r = {};
   r.unit = unit;
-  r.graph = graph;
   r.out = out;
   *out = {};
   if (components > graph->vertices)
@@ -451,7 +311,7 @@ dzo_status msf_gpu_check_labels(dzo_unit *unit, const msf_gpu_graph *graph, cons
   if (out->valid)
     return DZO_OK;
   void *block;
-  DZO_TRY(begin(&r, 0, &block));
+  DZO_TRY(begin(&r, graph, 0, &block));
   dzo_status status = check_labels(&r, labels, (uint32_t)components);
   dzo_unit_release(unit, block);
   return status;

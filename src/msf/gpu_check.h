@@ -12,6 +12,7 @@
 #define DZO_MSF_GPU_CHECK_H
 
 #include "msf/gpu.h"
+#include "msf/verify.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,11 @@ dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint6
  * 1? `components` as a valid verdict has it. */
 dzo_status msf_gpu_check_labels(dzo_unit *unit, const msf_gpu_graph *graph, const uint32_t *labels,
                                 uint64_t components, msf_gpu_verdict *out);
+
+/* For dzo_msf_verify(): is the collected claim (checker->forest) right? The edges go through the
+ * GPU in pieces. Where it is not, or the GPU cannot tell, *right is false, and the CPU finds out
+ * why. */
+dzo_status msf_gpu_check_list(dzo_unit *unit, const msf_checker *checker, bool *right);
 
 #ifdef __cplusplus
 }

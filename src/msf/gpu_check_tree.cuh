@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Reading a claim, and the tree that Boruvka's levels on its edges make. */
+/* The tree that Boruvka's levels on the claimed edges make. */
 #ifndef DZO_MSF_GPU_CHECK_TREE_CUH
 #define DZO_MSF_GPU_CHECK_TREE_CUH
 
@@ -59,46 +59,7 @@ static __device__ __forceinline__ void check_lower(uint32_t *least, uint32_t x) 
     atomicMin(least, x);
 }
 
-/* ---- The claim ------------------------------------------------------------------------------- */
-
-static __device__ __forceinline__ uint64_t check_warp_sum(uint64_t x) {
-  for (int step = 16; step > 0; step /= 2)
-    x += __shfl_xor_sync(DZO_WARP_ALL, x, step);
-  return x;
-}
-
-/* The key of the i-th claimed arc, whose ends are noted. */
-static __device__ __forceinline__ uint64_t check_read_arc(const check_state &s, uint32_t i) {
-  uint64_t arc = s.claim[i], key = 0;
-  uint32_t u = 0, v = 0;
-  if (arc < s.arcs) {
-    u = arc_row(s.offsets, s.vertices, 0, arc);
-    v = arc_neighbour(s.reader, arc);
-    key = arc_key(s.reader, arc);
-  }
-  if (u == v || v >= s.vertices) {
-    check_lower(&s.counts->bad_claim, i);
-    u = v = 0;
-  }
-  s.claimed_key[i] = key;
-  s.claimed_place[i] = i;
-  s.claimed_u[i] = u;
-  s.claimed_v[i] = v;
-  return key ^ s.reader.flip;
-}
-
-static __global__ void check_read_claim(check_state s) {
-  for (uint32_t first = check_first() & ~31u; first < s.count; first += check_stride()) {
-    uint32_t i = first + dzo_lane();
-    uint64_t key = i < s.count ? check_read_arc(s, i) : 0;
-    uint64_t low = check_warp_sum((uint32_t)key), high = check_warp_sum(key >> 32);
-    if (dzo_lane() == 0) {
-      atomicAdd((unsigned long long *)&s.counts->low, (unsigned long long)low);
-      atomicAdd((unsigned long long *)&s.counts->high, (unsigned long long)high);
-    }
-  }
-}
-
+/* The edges by rank, from the claim's order. */
 static __global__ void check_rank_claim(check_state s) {
   for (uint32_t r = check_first(); r < s.count; r += check_stride()) {
     s.a[r] = s.claimed_u[s.place[r]];

@@ -133,3 +133,8 @@ dzo_status msf_filter_bits(msf_filter *f, uint32_t root, uint64_t bound, uint32_
   (void)root, (void)bound, (void)bits;
   return missing(f->unit);
 }
+
+dzo_status msf_gpu_check_list(dzo_unit *unit, const msf_checker *checker, bool *right) {
+  (void)checker, (void)right;
+  return missing(unit);
+}

@@ -26,10 +26,10 @@ typedef struct msf_claimed {
 } msf_claimed;
 
 /* A vertex of the union-find forest. */
-typedef struct msf_node {
+typedef struct msf_set_node {
   uint32_t link; /* place of the claimed edge that joined it to its parent; a root: MSF_NO_LINK */
   uint32_t up;   /* its parent; a root: the vertices of its tree */
-} msf_node;
+} msf_set_node;
 
 typedef struct msf_checker {
   dzo_context *context;
@@ -40,7 +40,7 @@ typedef struct msf_checker {
   uint64_t culprit;     /* smallest index at fault in the running pass; MSF_NOWHERE: none yet */
   msf_claimed *forest;  /* [claim->count] */
   msf_claimed *spare;   /* [claim->count], for sorting */
-  msf_node *nodes;      /* [vertices] */
+  msf_set_node *nodes;  /* [vertices] */
   uint32_t largest;     /* root of the largest tree */
   uint16_t *reach; /* [vertices + 1] in units of 2^shift above base, rounded up; and FAR_AWAY */
   uint64_t base;   /* key of the lightest forest edge */

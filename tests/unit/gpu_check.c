@@ -99,6 +99,28 @@ static msf_gpu_verdict verdict_on(const trial *t) {
   return verdict;
 }
 
+/* Does the check of lists, which only says yes or no, agree? */
+static void expect_list(const trial *t, bool right, const char *what) {
+  dzo_edges edges = *t->edges;
+  dzo_msf_claim claim = {.count = t->count};
+  msf_claimed *forest = malloc((t->count + 1) * sizeof *forest);
+  assert_non_null(forest);
+  msf_checker checker = {.context = host.context, .edges = &edges, .claim = &claim};
+  checker.flip = t->maximum ? UINT64_MAX : 0;
+  checker.span = UINT64_MAX;
+  checker.forest = forest;
+  for (uint64_t i = 0; i < t->count; i++) {
+    uint64_t place = t->places[i];
+    uint64_t pattern = dzo_weight_pattern(edges.weight_type, edges.weights, place);
+    forest[i] = (msf_claimed){pattern ^ checker.flip, edges.u[place], edges.v[place]};
+  }
+  bool settled = !right;
+  must_on(host, msf_gpu_check_list(host.unit, &checker, &settled));
+  if (settled != (right && edges.vertices > 0))
+    fail_msg("%s: the list was judged otherwise", what);
+  free(forest);
+}
+
 /* ---- Right claims ---------------------------------------------------------------------------- */
 
 static uint64_t key_of(const trial *t, uint64_t place) {
@@ -113,6 +135,7 @@ static void expect_right(const trial *t, const char *what) {
   msf_gpu_verdict verdict = verdict_on(t);
   if (!verdict.valid)
     fail_msg("%s: %s", what, verdict.reason);
+  expect_list(t, true, what);
   assert_int_equal(verdict.components, t->forest->components);
   uint64_t low = 0, high = 0;
   for (uint64_t i = 0; i < t->count; i++) {
@@ -496,6 +519,7 @@ static void random_changes_are_judged_as_the_oracle_does(void **state) {
       msf_gpu_verdict verdict = verdict_on(&t);
       if (verdict.valid != right)
         fail_msg("seed %d: %s", (int)seed, right ? verdict.reason : "accepted");
+      expect_list(&t, right, "changed");
       accepted += right;
       if (!right)
         memcpy(t.places, t.forest->places, t.count * sizeof *t.places);
@@ -526,7 +550,9 @@ static void close_keys_are_told_apart(void **state) {
         if (place != left_out)
           t.places[t.count++] = place;
       fill_claim(&t);
-      assert_true(verdict_on(&t).valid == (maximum ? left_out < 2 : left_out == 2));
+      bool right = maximum ? left_out < 2 : left_out == 2;
+      assert_true(verdict_on(&t).valid == right);
+      expect_list(&t, right, "close keys");
       trial_end(&t);
     }
   }
@@ -548,6 +574,57 @@ static void sums_carry_on_beyond_64_bits(void **state) {
     expect_right(&t, "wide sums");
     trial_end(&t);
   }
+}
+
+/* ---- Long lists ------------------------------------------------------------------------------ */
+
+static bool is_right(const dzo_edges *edges, const uint64_t *numbers, uint64_t count, bool *asked) {
+  dzo_msf_claim claim;
+  dzo_msf_claim_init(&claim);
+  claim.count = count;
+  claim.numbers = numbers;
+  int valid;
+  uint64_t before = host.unit->operations;
+  must(host.context, dzo_msf_verify(host.context, edges, &claim, &valid));
+  *asked = host.unit->operations > before;
+  assert_true((valid != 0) == (dzo_context_message(host.context)[0] == '\0'));
+  return valid != 0;
+}
+
+/* dzo_msf_verify() on a context with a GPU, which takes the list in two pieces. */
+static void long_lists_are_settled(void **state) {
+  (void)state;
+  need_gpu(host);
+  if (MEDIUM_SCALE <= 10)
+    skip();
+  dzo_generate_options options;
+  dzo_generate_options_init(&options);
+  options.scale = 17;
+  options.degree = 80;
+  options.weight_type = DZO_WEIGHT_F32;
+  dzo_context *cpu = context_of(2);
+  dzo_edge_list *list;
+  must(cpu, dzo_edge_list_generate(cpu, DZO_GENERATE_RMAT, &options, &list));
+  dzo_edges edges;
+  dzo_edge_list_view(list, &edges);
+  assert_true(edges.count > 1 << 22);
+  dzo_graph *graph = prepare(cpu, &edges, BY_NEIGHBOUR);
+  dzo_msf *msf = solve(cpu, graph, 0);
+  uint64_t count = dzo_msf_count(msf), *numbers = malloc(count * sizeof *numbers);
+  assert_non_null(numbers);
+  memcpy(numbers, dzo_msf_edges(msf), count * sizeof *numbers);
+  bool asked;
+  assert_true(is_right(&edges, numbers, count, &asked));
+  assert_true(asked);
+  assert_string_equal(dzo_context_notice(host.context), "");
+  assert_false(is_right(&edges, numbers, count - 1, &asked));
+  numbers[0] = numbers[1];
+  assert_false(is_right(&edges, numbers, count, &asked));
+  free(numbers);
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  dzo_edge_list_destroy(list);
+  dzo_context_destroy(cpu);
 }
 
 /* ---- Rows with loops in them ----------------------------------------------------------------- */
@@ -643,6 +720,7 @@ int main(void) {
       cmocka_unit_test(random_changes_are_judged_as_the_oracle_does),
       cmocka_unit_test(close_keys_are_told_apart),
       cmocka_unit_test(sums_carry_on_beyond_64_bits),
+      cmocka_unit_test(long_lists_are_settled),
       cmocka_unit_test(loops_in_rows_are_no_edges),
       cmocka_unit_test(labels_are_checked),
   };
