@@ -10,9 +10,9 @@
 #include "block.h"
 
 #ifdef SIMT_TSAN
-enum { RESIDENT = 3, WORKERS = 2 };
+enum { RESIDENT = 2, WORKERS = 2 };
 #else
-enum { RESIDENT = 6, WORKERS = 3 };
+enum { RESIDENT = 4, WORKERS = 3 };
 #endif
 
 static struct {

@@ -98,7 +98,7 @@ static void tied_graphs_equal_the_oracle(void **state) {
   for (int kind = 0; kind < 3; kind++) {
     dzo_generate_options options;
     dzo_generate_options_init(&options);
-    options.scale = 12;
+    options.scale = MEDIUM_SCALE < 10 ? MEDIUM_SCALE : 12;
     options.degree = 24; /* graphs of fewer edges are not sampled */
     options.weight_type = DZO_WEIGHT_NONE;
     dzo_context *maker = context_of(2);
@@ -470,7 +470,7 @@ static void rows_in_no_order_give_the_same_forest(void **state) {
   assert_int_equal(dzo_context_create(&wishes, &context), DZO_OK);
   dzo_generate_options options;
   dzo_generate_options_init(&options);
-  options.scale = 14;
+  options.scale = MEDIUM_SCALE < 10 ? 12 : 14;
   options.degree = 80;
   options.weight_type = DZO_WEIGHT_U32;
   dzo_edge_list *list;
