@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "device/rates.h"
 #include "device/transfer.h"
 
-enum { FROM = 26, TO = 27, MAX_REPEATS = 1000 };
+enum { FROM = 26, TO = 27, MAX_REPEATS = 1000, GRAIN = 1 << 14 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -67,6 +68,8 @@ static dzo_status measure_rates(gpu_bench *bench) {
 cli_exit gpu_bench_open(cli_call *call, gpu_bench *bench) {
   *bench = (gpu_bench){.call = call, .settings = call->settings};
   dzo_status status = gpu_bench_context(bench, DZO_DEVICE_CUDA, 0, 0, &bench->context);
+  if (status == DZO_OK)
+    status = gpu_bench_context(bench, DZO_DEVICE_CPU, 0, 0, &bench->host);
   if (status != DZO_OK)
     return cli_fail(call, status, CLI_FAILED);
   bench->unit = dzo_context_gpu(bench->context);
@@ -80,8 +83,9 @@ cli_exit gpu_bench_open(cli_call *call, gpu_bench *bench) {
 }
 
 void gpu_bench_close(gpu_bench *bench) {
+  dzo_context_destroy(bench->host);
   dzo_context_destroy(bench->context);
-  bench->context = NULL;
+  bench->host = bench->context = NULL;
 }
 
 cli_exit gpu_bench_verdict(const gpu_bench *bench) {
@@ -177,24 +181,58 @@ dzo_status gpu_bench_time(gpu_bench *bench, gpu_solve_fn solve, const msf_gpu_gr
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
+typedef struct number_job {
+  uint64_t *numbers; /* arcs at first */
+  const uint32_t *of_arcs;
+  uint64_t arcs;
+  uint64_t wrong; /* accessed atomically */
+} number_job;
+
+static void number_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  number_job *job = argument;
+  for (uint64_t i = begin; i < end; i++) {
+    if (job->numbers[i] < job->arcs)
+      job->numbers[i] = job->of_arcs[job->numbers[i]];
+    else
+      dzo_fetch_add_u64(&job->wrong, 1);
+  }
+}
+
+dzo_status gpu_bench_number(gpu_bench *bench, uint64_t *arcs, uint64_t count,
+                            const uint32_t *of_arcs, uint64_t arc_count, uint64_t bound) {
+  dzo_context *context = bench->context;
+  number_job job = {arcs, of_arcs, arc_count, 0};
+  dzo_parallel_for(context->threads, count, GRAIN, number_range, &job);
+  if (job.wrong > 0)
+    return dzo_fail(context, DZO_E_INTERNAL, "an arc of the forest is no arc");
+  uint64_t words = bound / 64 + 1, at = 0;
+  uint64_t *marked = dzo_calloc(context, words, sizeof *marked);
+  if (marked == NULL)
+    return DZO_E_MEMORY;
+  for (uint64_t i = 0; i < count; i++)
+    marked[arcs[i] / 64] |= UINT64_C(1) << arcs[i] % 64;
+  for (uint64_t w = 0; w < words; w++)
+    for (uint64_t bits = marked[w]; bits != 0; bits &= bits - 1)
+      arcs[at++] = 64 * w + (uint64_t)__builtin_ctzll(bits);
+  dzo_free(marked);
+  return at == count ? DZO_OK : dzo_fail(context, DZO_E_INTERNAL, "an edge is twice in the forest");
+}
+
 dzo_status gpu_bench_numbers(gpu_bench *bench, const dzo_gpu_csr *csr, const msf_gpu_forest *forest,
                              uint64_t **numbers) {
   dzo_unit *unit = bench->unit;
   uint64_t count = forest->count;
   uint64_t *arcs = dzo_alloc(bench->context, count, sizeof *arcs);
-  uint32_t *all = dzo_alloc(bench->context, csr->arcs, sizeof *all);
-  dzo_status status = arcs == NULL || all == NULL ? DZO_E_MEMORY : DZO_OK;
+  uint32_t *of_arcs = dzo_alloc(bench->context, csr->arcs, sizeof *of_arcs);
+  dzo_status status = arcs == NULL || of_arcs == NULL ? DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK)
     status = dzo_unit_fetch(unit, arcs, forest->arcs, count * sizeof *arcs);
   if (status == DZO_OK)
-    status = dzo_unit_fetch(unit, all, csr->numbers32, csr->arcs * sizeof *all);
-  for (uint64_t i = 0; status == DZO_OK && i < count; i++) {
-    if (arcs[i] >= csr->arcs)
-      status = dzo_fail(bench->context, DZO_E_INTERNAL, "an arc of the forest is no arc");
-    else
-      arcs[i] = all[arcs[i]];
-  }
-  dzo_free(all);
+    status = dzo_unit_fetch(unit, of_arcs, csr->numbers32, csr->arcs * sizeof *of_arcs);
+  if (status == DZO_OK)
+    status = gpu_bench_number(bench, arcs, count, of_arcs, csr->arcs, csr->number_bound);
+  dzo_free(of_arcs);
   if (status != DZO_OK) {
     dzo_free(arcs);
     arcs = NULL;
@@ -203,19 +241,7 @@ dzo_status gpu_bench_numbers(gpu_bench *bench, const dzo_gpu_csr *csr, const msf
   return status;
 }
 
-dzo_status gpu_bench_same(gpu_bench *bench, const dzo_msf *msf, const uint64_t *numbers,
-                          uint64_t count, uint64_t bound, bool *same) {
-  const uint64_t *edges = dzo_msf_edges(msf);
-  *same = dzo_msf_count(msf) == count;
-  uint64_t *marked = dzo_calloc(bench->context, bound / 64 + 1, sizeof *marked);
-  if (marked == NULL)
-    return DZO_E_MEMORY;
-  for (uint64_t i = 0; *same && i < count; i++)
-    marked[numbers[i] / 64] |= UINT64_C(1) << numbers[i] % 64;
-  /* The edges are distinct, since they ascend; so as many marks are met as there are. */
-  for (uint64_t i = 0; *same && i < count; i++)
-    *same = edges[i] < bound && (marked[edges[i] / 64] >> edges[i] % 64 & 1) != 0 &&
-            (i == 0 || edges[i - 1] < edges[i]);
-  dzo_free(marked);
-  return DZO_OK;
+bool gpu_bench_same(const dzo_msf *msf, const uint64_t *numbers, uint64_t count) {
+  return dzo_msf_count(msf) == count &&
+         (count == 0 || memcmp(dzo_msf_edges(msf), numbers, count * sizeof *numbers) == 0);
 }

@@ -26,6 +26,7 @@ typedef struct gpu_bench {
   cli_call *call;
   const bench_settings *settings;
   dzo_context *context; /* with the GPU, whatever --gpu-memory says */
+  dzo_context *host;    /* of the CPU alone, for verifying */
   dzo_unit *unit;
   gpu_machine machine;
   bool wrong; /* some answer was not verified */
@@ -50,12 +51,13 @@ typedef dzo_status (*gpu_solve_fn)(dzo_unit *unit, const msf_gpu_graph *graph,
                                    msf_gpu_forest *forest);
 dzo_status gpu_bench_time(gpu_bench *bench, gpu_solve_fn solve, const msf_gpu_graph *graph,
                           msf_gpu_forest *forest, uint64_t repeats, double *median, double *least);
-/* Edge numbers of a forest in device memory, in no order; a dzo_alloc'ed array. */
+/* Replace arcs by the numbers of their edges, below `bound`, and put these in ascending order. */
+dzo_status gpu_bench_number(gpu_bench *bench, uint64_t *arcs, uint64_t count,
+                            const uint32_t *of_arcs, uint64_t arc_count, uint64_t bound);
+/* The edge numbers of a forest in device memory, ascending; a dzo_alloc'ed array. */
 dzo_status gpu_bench_numbers(gpu_bench *bench, const dzo_gpu_csr *csr, const msf_gpu_forest *forest,
                              uint64_t **numbers);
-/* Are these the edges of the forest, in any order? */
-dzo_status gpu_bench_same(gpu_bench *bench, const dzo_msf *msf, const uint64_t *numbers,
-                          uint64_t count, uint64_t bound, bool *same);
+bool gpu_bench_same(const dzo_msf *msf, const uint64_t *numbers, uint64_t count);
 
 /* ---- Rows: graphs in GPU memory ----
  */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cli/bench_gpu.h"
 #include "device/rates.h"
+#include "device/transfer.h"
 #include "graph/csr.h"
 #include "msf/gpu_check.h"
 #include "msf/seed.h"
@@ -149,18 +150,15 @@ static uint64_t little_memory(const host_graph *g) {
   return graph->arcs * ARC_BYTES / 6 + graph->vertices * 100 + (UINT64_C(1) << 20);
 }
 
-static dzo_status take_answer(const host_graph *g, dzo_context *context, const dzo_msf *msf,
-                              host_row *row) {
-  bool same = false;
-  DZO_TRY(gpu_bench_same(g->bench, msf, g->numbers, g->count, row->edges, &same));
-  row->verified = g->verified && same;
+static void take_answer(const host_graph *g, dzo_context *context, const dzo_msf *msf,
+                        host_row *row) {
+  row->verified = g->verified && gpu_bench_same(msf, g->numbers, g->count);
   row->worked = dzo_msf_device(msf);
   (void)snprintf(row->plan, sizeof row->plan, "%s", dzo_msf_plan(msf));
   (void)snprintf(row->notice, sizeof row->notice, "%.250s", dzo_context_notice(context));
   if (!row->verified)
     (void)snprintf(row->reason, sizeof row->reason, "%.250s",
                    g->verified ? "other edges than the verified forest has" : g->reason);
-  return DZO_OK;
 }
 
 static dzo_status solve_on(const host_graph *g, dzo_context *context, host_row *row) {
@@ -180,7 +178,7 @@ static dzo_status solve_on(const host_graph *g, dzo_context *context, host_row *
       times[i - 1] = cli_now() - begun;
   }
   if (status == DZO_OK)
-    status = take_answer(g, context, msf, row);
+    take_answer(g, context, msf, row);
   if (status == DZO_OK)
     bench_summarize(times, repeats, &row->median, &row->least);
   dzo_msf_destroy(msf);
@@ -199,29 +197,20 @@ static dzo_status run_contestant(const host_graph *g, host_row *row) {
   return status;
 }
 
-/* The arcs that it found must be edges of the forest. */
 static dzo_status check_seed(const host_graph *g, const msf_gpu_forest *forest, host_row *row) {
   dzo_context *context = g->bench->context;
-  dzo_unit *unit = g->bench->unit;
-  uint64_t *arcs = dzo_alloc(context, forest->count, sizeof *arcs);
-  uint64_t *marked = dzo_calloc(context, row->edges / 64 + 1, sizeof *marked);
-  dzo_status status = arcs == NULL || marked == NULL ? DZO_E_MEMORY : DZO_OK;
-  row->verified = g->verified && forest->count == g->count;
-  if (status == DZO_OK && forest->count > 0)
-    status = dzo_unit_copy(unit, 0, arcs, forest->arcs, forest->count * sizeof *arcs);
+  uint64_t count = forest->count;
+  uint64_t *arcs = dzo_alloc(context, count, sizeof *arcs);
+  dzo_status status = arcs == NULL ? DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK)
-    status = dzo_unit_wait(unit, 0);
-  for (uint64_t i = 0; status == DZO_OK && row->verified && i < g->count; i++)
-    marked[g->numbers[i] / 64] |= UINT64_C(1) << g->numbers[i] % 64;
-  for (uint64_t i = 0; status == DZO_OK && row->verified && i < forest->count; i++) {
-    uint64_t number = dzo_arc_number(g->pinned, arcs[i]), bit = UINT64_C(1) << number % 64;
-    row->verified = (marked[number / 64] & bit) != 0;
-    marked[number / 64] &= ~bit;
-  }
+    status = dzo_unit_fetch(g->bench->unit, arcs, forest->arcs, count * sizeof *arcs);
+  if (status == DZO_OK)
+    status = gpu_bench_number(g->bench, arcs, count, g->pinned->numbers32, row->arcs, row->edges);
+  row->verified = status == DZO_OK && g->verified && count == g->count &&
+                  (count == 0 || memcmp(arcs, g->numbers, count * sizeof *arcs) == 0);
   if (!row->verified)
     (void)snprintf(row->reason, sizeof row->reason, "other edges than the verified forest has");
   dzo_free(arcs);
-  dzo_free(marked);
   return status;
 }
 

@@ -92,8 +92,7 @@ static dzo_status solve_on(table_run *run, dzo_context *context, table_series se
     if (i > 0)
       times[i - 1] = cli_now() - begun;
   }
-  if (status == DZO_OK)
-    status = gpu_bench_same(run->bench, msf, run->numbers, run->forest.count, p->edges, &same);
+  same = status == DZO_OK && gpu_bench_same(msf, run->numbers, run->forest.count);
   if (status == DZO_OK && same)
     bench_summarize(times, HOST_REPEATS, &p->seconds[series], &p->least[series]);
   if (status == DZO_OK)
