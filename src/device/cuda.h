@@ -71,6 +71,14 @@ __device__ __forceinline__ unsigned dzo_lanes_below() {
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
   return mask;
 }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+/* As CUDA has it from compute capability 8.0 on. */
+__device__ __forceinline__ unsigned __reduce_or_sync(unsigned mask, unsigned bits) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    bits |= __shfl_xor_sync(mask, bits, distance);
+  return bits;
+}
+#endif
 /* Relaxed accesses to what other threads may touch now; past the first-level cache. */
 template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }
 template <typename T> __device__ __forceinline__ void dzo_store_shared(T *p, T x) { __stcg(p, x); }
