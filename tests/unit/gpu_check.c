@@ -618,6 +618,16 @@ static void long_lists_are_settled(void **state) {
   assert_true(asked);
   assert_string_equal(dzo_context_notice(host.context), "");
   assert_false(is_right(&edges, numbers, count - 1, &asked));
+  gpu_host other = host;
+  for (uint64_t k = 2; k < 100; k *= 3) {
+    host = gpu_host_open();
+    host.unit->fail_at = host.unit->operations + k;
+    assert_true(is_right(&edges, numbers, count, &asked));
+    assert_true(host.unit->lost);
+    assert_non_null(strstr(dzo_context_notice(host.context), "verified on the CPU"));
+    gpu_host_close(&host);
+  }
+  host = other;
   numbers[0] = numbers[1];
   assert_false(is_right(&edges, numbers, count, &asked));
   free(numbers);
@@ -625,6 +635,34 @@ static void long_lists_are_settled(void **state) {
   dzo_graph_destroy(graph);
   dzo_edge_list_destroy(list);
   dzo_context_destroy(cpu);
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+/* A GPU that fails in the middle of a check of a graph or of a list. */
+static void failures_end_it(void **state) {
+  (void)state;
+  need_gpu(host);
+  gpu_host other = host;
+  bool failed = true;
+  for (uint64_t k = 1; failed; k += 1 + k / 4) {
+    host = gpu_host_open();
+    trial t;
+    trial_start(&t, 13, 60, 0);
+    uint64_t *arcs = to_gpu(host, t.claim, t.count, sizeof *arcs), used = host.unit->used;
+    msf_gpu_verdict verdict;
+    host.unit->fail_at = host.unit->operations + k;
+    dzo_status status = msf_gpu_check(host.unit, &t.device.graph, arcs, t.count, &verdict);
+    failed = host.unit->lost;
+    assert_int_equal(status, failed ? DZO_E_DEVICE : DZO_OK);
+    assert_true(verdict.valid != failed);
+    if (!failed)
+      assert_int_equal(host.unit->used, used);
+    dzo_unit_release(host.unit, arcs);
+    trial_end(&t);
+    gpu_host_close(&host);
+  }
+  host = other;
 }
 
 /* ---- Rows with loops in them ----------------------------------------------------------------- */
@@ -721,6 +759,7 @@ int main(void) {
       cmocka_unit_test(close_keys_are_told_apart),
       cmocka_unit_test(sums_carry_on_beyond_64_bits),
       cmocka_unit_test(long_lists_are_settled),
+      cmocka_unit_test(failures_end_it),
       cmocka_unit_test(loops_in_rows_are_no_edges),
       cmocka_unit_test(labels_are_checked),
   };

@@ -236,6 +236,31 @@ static void too_much_is_refused(void **state) {
   assert_int_equal(msf_seed_solve(host.unit, &graph, &forest), DZO_E_UNSUPPORTED);
 }
 
+/* A GPU that fails in the middle. */
+static void failures_end_it(void **state) {
+  (void)state;
+  need_gpu(host);
+  gpu_host other = host;
+  random_graph *g = random_graph_make(12, 60, DZO_WEIGHT_U32, RANDOM_PLAIN_NUMBERS);
+  dzo_graph *graph = prepare(host.context, &g->edges, BY_WEIGHT);
+  bool failed = true;
+  for (uint64_t k = 1; failed; k += 1 + k / 4) {
+    host = gpu_host_open();
+    device_graph d = device_graph_make(host, graph, NULL, false);
+    msf_gpu_forest forest = forest_make(graph, k % 2 == 0);
+    host.unit->fail_at = host.unit->operations + k;
+    dzo_status status = msf_seed_solve(host.unit, &d.graph, &forest);
+    failed = host.unit->lost;
+    assert_int_equal(status, failed ? DZO_E_DEVICE : DZO_OK);
+    forest_free(&forest);
+    device_graph_free(host, &d);
+    gpu_host_close(&host);
+  }
+  dzo_graph_destroy(graph);
+  random_graph_free(g);
+  host = other;
+}
+
 static int open_host(void **state) {
   (void)state;
   host = gpu_host_open();
@@ -256,6 +281,7 @@ int main(void) {
       cmocka_unit_test(cliques_equal_the_oracle),
       cmocka_unit_test(long_chains_equal_the_oracle),
       cmocka_unit_test(too_much_is_refused),
+      cmocka_unit_test(failures_end_it),
   };
   return cmocka_run_group_tests(tests, open_host, close_host);
 }
