@@ -109,6 +109,11 @@ static bool total_bytes(uint64_t count, size_t size, uint64_t *bytes) {
   return true;
 }
 
+/* Bytes that the limit still allows. */
+static uint64_t allowed(const dzo_unit *unit) {
+  return unit->used < unit->limit ? unit->limit - unit->used : 0;
+}
+
 static dzo_status no_memory(dzo_unit *unit, uint64_t count, size_t size) {
   return dzo_fail(unit->context, DZO_E_MEMORY,
                   "out of GPU memory: %" PRIu64 " items of %zu bytes, with %" PRIu64 " of %" PRIu64
@@ -120,7 +125,7 @@ dzo_status dzo_unit_allocate(dzo_unit *unit, uint64_t count, size_t size, void *
   *out = NULL;
   DZO_TRY(dzo_unit_begin(unit));
   uint64_t bytes;
-  if (!total_bytes(count, size, &bytes) || bytes > unit->limit - unit->used)
+  if (!total_bytes(count, size, &bytes) || bytes > allowed(unit))
     return no_memory(unit, count, size);
   void *pointer = NULL;
   dzo_status status = unit->backend->allocate(unit, bytes, &pointer);
@@ -144,9 +149,9 @@ void dzo_unit_release(dzo_unit *unit, void *pointer) { drop_block(unit, pointer)
 uint64_t dzo_unit_available(dzo_unit *unit) {
   if (unit->lost)
     return 0;
-  uint64_t allowed = unit->limit - unit->used;
+  uint64_t most = allowed(unit);
   uint64_t there = unit->backend->free_bytes(unit) / ALIGNMENT * ALIGNMENT;
-  return allowed < there ? allowed : there;
+  return most < there ? most : there;
 }
 
 dzo_status dzo_unit_allocate_staging(dzo_unit *unit, uint64_t count, size_t size, void **out) {

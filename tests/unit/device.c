@@ -157,6 +157,12 @@ static void the_limit_holds(void **state) {
   dzo_unit_release(s.unit, NULL);
   assert_int_equal(s.unit->peak, 10 * SMALL);
   assert_int_equal(s.unit->used, 0);
+  /* A limit may come to lie below what is taken. */
+  a = allocated(&s, 6 * SMALL);
+  s.unit->limit = 5 * SMALL;
+  assert_int_equal(dzo_unit_available(s.unit), 0);
+  assert_int_equal(dzo_unit_allocate(s.unit, 1, 1, &more), DZO_E_MEMORY);
+  dzo_unit_release(s.unit, a);
   /* Room for the alignment counts. */
   void *c = allocated(&s, 0);
   assert_int_equal(s.unit->used, 256);
