@@ -14,7 +14,7 @@ __device__ __forceinline__ void add_up(uint64_t sum, uint64_t *total) {
     atomicAdd((unsigned long long *)total, (unsigned long long)sum);
 }
 
-__global__ void read_in_order(const uint4 *words, uint64_t count, uint64_t *total) {
+static __global__ void read_in_order(const uint4 *words, uint64_t count, uint64_t *total) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x, sum = 0;
   uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
   for (; i + 3 * step < count; i += 4 * step) {
@@ -29,8 +29,8 @@ __global__ void read_in_order(const uint4 *words, uint64_t count, uint64_t *tota
 }
 
 /* `count` is a power of two. */
-__global__ void read_anywhere(const uint32_t *words, uint64_t count, uint64_t reads,
-                              uint64_t *total) {
+static __global__ void read_anywhere(const uint32_t *words, uint64_t count, uint64_t reads,
+                                     uint64_t *total) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x, sum = 0;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < reads; i += 4 * step) {
     uint64_t place[4];

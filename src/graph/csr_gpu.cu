@@ -50,7 +50,7 @@ struct sort_room {
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
 /* Arcs, without loops, by bucket of rows. */
-__global__ void count_buckets(edge_ends edges, unsigned shift, uint64_t *buckets) {
+static __global__ void count_buckets(edge_ends edges, unsigned shift, uint64_t *buckets) {
   __shared__ uint32_t local[BUCKETS];
   for (unsigned b = threadIdx.x; b < BUCKETS; b += blockDim.x)
     local[b] = 0;
@@ -88,8 +88,8 @@ __device__ __forceinline__ chosen choose_edge(const edge_ends &edges, uint64_t e
   return x;
 }
 
-__global__ void count_chosen(edge_ends edges, row_slice slice, uint64_t *tiles,
-                             uint64_t tile_count) {
+static __global__ void count_chosen(edge_ends edges, row_slice slice, uint64_t *tiles,
+                                    uint64_t tile_count) {
   unsigned lane = dzo_lane();
   uint64_t warps = (uint64_t)gridDim.x * (blockDim.x / WARP);
   uint64_t warp = (uint64_t)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
@@ -107,8 +107,8 @@ __global__ void count_chosen(edge_ends edges, row_slice slice, uint64_t *tiles,
 }
 
 /* `tiles` holds the sums before each tile. `words` NULL: the numbers only. */
-__global__ void write_chosen(edge_ends edges, row_slice slice, const uint64_t *tiles,
-                             uint64_t tile_count, uint64_t *words, uint32_t *numbers) {
+static __global__ void write_chosen(edge_ends edges, row_slice slice, const uint64_t *tiles,
+                                    uint64_t tile_count, uint64_t *words, uint32_t *numbers) {
   unsigned lane = dzo_lane();
   uint64_t warps = (uint64_t)gridDim.x * (blockDim.x / WARP);
   uint64_t warp = (uint64_t)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
@@ -135,8 +135,8 @@ __global__ void write_chosen(edge_ends edges, row_slice slice, const uint64_t *t
 }
 
 /* Where each row begins among sorted words. */
-__global__ void place_rows(const uint64_t *words, uint64_t count, row_slice slice, uint64_t base,
-                           uint64_t *offsets) {
+static __global__ void place_rows(const uint64_t *words, uint64_t count, row_slice slice,
+                                  uint64_t base, uint64_t *offsets) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   uint64_t rows = slice.last - slice.first;
   for (uint64_t r = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; r < rows; r += step) {
@@ -160,9 +160,9 @@ __device__ __forceinline__ uint64_t key_of(const key_source &source, uint64_t nu
 }
 
 /* Words to sort a slice by weight: (row, 32-bit pattern), or 64-bit patterns alone. */
-__global__ void weigh_arcs(key_source source, const uint64_t *words, const uint32_t *numbers,
-                           uint64_t count, unsigned vertex_bits, uint64_t *weights,
-                           uint32_t *places) {
+static __global__ void weigh_arcs(key_source source, const uint64_t *words, const uint32_t *numbers,
+                                  uint64_t count, unsigned vertex_bits, uint64_t *weights,
+                                  uint32_t *places) {
   source.raw = false;
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
@@ -172,8 +172,8 @@ __global__ void weigh_arcs(key_source source, const uint64_t *words, const uint3
   }
 }
 
-__global__ void rows_of_places(const uint64_t *words, const uint32_t *places, uint64_t count,
-                               unsigned vertex_bits, uint64_t *rows) {
+static __global__ void rows_of_places(const uint64_t *words, const uint32_t *places, uint64_t count,
+                                      unsigned vertex_bits, uint64_t *rows) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
     rows[i] = words[places[i]] >> vertex_bits;
@@ -187,9 +187,9 @@ struct slice_rows {
 };
 
 /* `places` NULL: in the order of the words. */
-__global__ void write_arcs(key_source source, const uint64_t *words, const uint32_t *numbers,
-                           const uint32_t *places, uint64_t count, unsigned vertex_bits,
-                           slice_rows out) {
+static __global__ void write_arcs(key_source source, const uint64_t *words, const uint32_t *numbers,
+                                  const uint32_t *places, uint64_t count, unsigned vertex_bits,
+                                  slice_rows out) {
   uint64_t mask = (UINT64_C(1) << vertex_bits) - 1;
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {

@@ -22,16 +22,16 @@ static edge_arrays arrays_of(const dzo_gpu_edges *edges) {
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-__global__ void draw_weights(edge_arrays out, lcg48_strides strides, uint64_t state,
-                             bool reversed) {
+static __global__ void draw_weights(edge_arrays out, lcg48_strides strides, uint64_t state,
+                                    bool reversed) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < out.count; i += step)
     dzo_generate_store(out.type, out.weights, reversed ? out.count - 1 - i : i,
                        lcg48_stride(strides, i + 1, state));
 }
 
-__global__ void draw_rmat(edge_arrays out, lcg48_strides strides, uint64_t state, unsigned scale,
-                          const uint32_t *permutation) {
+static __global__ void draw_rmat(edge_arrays out, lcg48_strides strides, uint64_t state,
+                                 unsigned scale, const uint32_t *permutation) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < out.count; i += step) {
     dzo_rmat_edge edge;
@@ -44,7 +44,7 @@ __global__ void draw_rmat(edge_arrays out, lcg48_strides strides, uint64_t state
   }
 }
 
-__global__ void draw_uniform(edge_arrays out, uint64_t seed, unsigned scale) {
+static __global__ void draw_uniform(edge_arrays out, uint64_t seed, unsigned scale) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < out.count; i += step) {
     uint64_t ends = dzo_uniform_ends(seed, i, scale);
@@ -68,7 +68,8 @@ __device__ __forceinline__ void put_grid_edge(const edge_arrays &out, uint64_t a
 
 /* The kept edges of each tile of vertices are counted, or written where `out.u` is there: tiles[]
  * then holds the sums before each. */
-__global__ void draw_grid(grid_shape grid, uint64_t *tiles, uint64_t tile_count, edge_arrays out) {
+static __global__ void draw_grid(grid_shape grid, uint64_t *tiles, uint64_t tile_count,
+                                 edge_arrays out) {
   unsigned lane = dzo_lane();
   uint64_t warps = (uint64_t)gridDim.x * (blockDim.x / GENERATE_WARP);
   uint64_t warp = (uint64_t)blockIdx.x * (blockDim.x / GENERATE_WARP) + threadIdx.x / GENERATE_WARP;

@@ -31,7 +31,7 @@ struct ssca2_target {
 };
 
 /* A clique a warp: the edges of each vertex with all before it. */
-__global__ void fill_cliques(ssca2_room room, ssca2_shape shape, ssca2_target out) {
+static __global__ void fill_cliques(ssca2_room room, ssca2_shape shape, ssca2_target out) {
   unsigned lane = dzo_lane();
   uint64_t warps = (uint64_t)gridDim.x * (blockDim.x / GENERATE_WARP);
   uint64_t warp = (uint64_t)blockIdx.x * (blockDim.x / GENERATE_WARP) + threadIdx.x / GENERATE_WARP;
@@ -49,7 +49,8 @@ __global__ void fill_cliques(ssca2_room room, ssca2_shape shape, ssca2_target ou
 }
 
 /* A group of vertices a thread: their links are counted, or written where `out.u` is there. */
-__global__ void draw_links(ssca2_room room, ssca2_shape shape, uint64_t groups, ssca2_target out) {
+static __global__ void draw_links(ssca2_room room, ssca2_shape shape, uint64_t groups,
+                                  ssca2_target out) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t g = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; g < groups; g += step) {
     uint64_t state = room.states[g], end = (g + 1) * GROUP, found = 0, j;

@@ -19,7 +19,7 @@ struct shuffle_room {
   uint32_t *count;        /* of those left */
 };
 
-__global__ void draw_partners(shuffle of, lcg48_strides strides, shuffle_room room) {
+static __global__ void draw_partners(shuffle of, lcg48_strides strides, shuffle_room room) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < of.vertices; i += step) {
     uint64_t state = lcg48_stride(strides, i + 1, of.state);
@@ -31,7 +31,7 @@ __global__ void draw_partners(shuffle of, lcg48_strides strides, shuffle_room ro
   }
 }
 
-__global__ void bid(shuffle_room room, uint64_t count) {
+static __global__ void bid(shuffle_room room, uint64_t count) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t k = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
     uint32_t i = room.steps[k];
@@ -40,7 +40,7 @@ __global__ void bid(shuffle_room room, uint64_t count) {
   }
 }
 
-__global__ void swap_won(shuffle_room room, uint64_t count) {
+static __global__ void swap_won(shuffle_room room, uint64_t count) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   uint64_t first = (uint64_t)blockIdx.x * blockDim.x;
   for (uint64_t base = first; base < count; base += step) {
@@ -63,7 +63,7 @@ __global__ void swap_won(shuffle_room room, uint64_t count) {
 }
 
 /* Only the losers' places are bid for again. */
-__global__ void forget_bids(shuffle_room room, uint64_t count) {
+static __global__ void forget_bids(shuffle_room room, uint64_t count) {
   uint64_t step = (uint64_t)gridDim.x * blockDim.x;
   for (uint64_t k = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += step) {
     uint32_t i = room.left[k];

@@ -16,11 +16,18 @@
 #include "graph/edge_list.h"
 #include "graph/gpu_graph.h"
 
+/* Where a GPU is made of threads, smaller graphs suffice. */
+#ifdef DZO_TEST_SMALL
+enum { LAST_SCALE = 10, LARGE_SCALE = 12, THREADS = 2 };
+#else
+enum { LAST_SCALE = 13, LARGE_SCALE = 20, THREADS = 0 };
+#endif
+
 static dzo_context *open_gpu(uint64_t gpu_memory) {
   dzo_context_options options;
   dzo_context_options_init(&options);
   options.device = DZO_DEVICE_CUDA;
-  options.threads = 2;
+  options.threads = THREADS;
   options.gpu_memory = gpu_memory;
   dzo_context *context;
   dzo_status status = dzo_context_create(&options, &context);
@@ -157,7 +164,7 @@ static const dzo_weight_type types[] = {DZO_WEIGHT_U32, DZO_WEIGHT_F64, DZO_WEIG
 static void check_scales(dzo_generator generator, const double *degrees, unsigned count) {
   const uint64_t seeds[] = {2387, 1, UINT32_MAX};
   need_gpu();
-  for (unsigned scale = 1; scale <= 12; scale++)
+  for (unsigned scale = 1; scale <= LAST_SCALE; scale++)
     for (unsigned d = 0; d < count; d++) {
       dzo_generate_options options;
       dzo_generate_options_init(&options);
@@ -202,7 +209,7 @@ static void defaults_are_the_same(void **unused) {
   for (int generator = DZO_GENERATE_RMAT; generator <= DZO_GENERATE_GRID; generator++) {
     dzo_generate_options options;
     dzo_generate_options_init(&options);
-    options.scale = 14;
+    options.scale = LARGE_SCALE;
     options.weight_type = DZO_WEIGHT_U32;
     check(gpu, (dzo_generator)generator, &options);
   }
