@@ -282,6 +282,8 @@ void check_stream(dzo_context *context, const dzo_edges *edges, uint64_t most, b
   dzo_status status = stream(context, &chunks, maximum, &msf);
   if (status != DZO_OK)
     fail_msg("%s: %s: %s", what, dzo_status_name(status), dzo_context_message(context));
+  if (dzo_context_notice(context)[0] != '\0')
+    fail_msg("%s: %s", what, dzo_context_notice(context));
   EXPECT(chunks.at == edges->count);
   EXPECT(chunks.closed == 0); /* the caller's to close */
   expect_forest(context, msf, NULL, edges, f, what);

@@ -173,6 +173,8 @@ static dzo_status next_endless(void *user, dzo_context *context, dzo_edges *chun
 
 static void a_stream_keeps_a_forest_not_the_edges(void **state) {
   (void)state;
+  if (tests_gpu()) /* it is fed from buffers of a size of their own, more than this little graph */
+    skip();
   endless *edges = calloc(1, sizeof *edges);
   assert_non_null(edges);
   uint64_t peaks[2];
