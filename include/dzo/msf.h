@@ -134,7 +134,8 @@ DZO_API void dzo_msf_claim_init(dzo_msf_claim *claim);
 /* Check a claim by an algorithm that shares nothing with the solver: every edge exists and is named
  * once, no cycle, as many edges as spanning takes, and no edge of the graph lighter than the
  * heaviest on its tree path (cycle property; Komlos 1985, King 1997). O((n + m) log n) at worst,
- * near-linear in practice. *valid is set to 1 or 0; if 0, dzo_context_message() says why. Edges or
+ * near-linear in practice; on the GPU for long lists, where the context has device CUDA or HYBRID.
+ * *valid is set to 1 or 0; if 0, dzo_context_message() says why. Edges or
  * a claim that are malformed in themselves are DZO_E_ARGUMENT; DZO_E_MEMORY, DZO_E_CANCELLED. */
 DZO_API dzo_status dzo_msf_verify(dzo_context *context, const dzo_edges *edges,
                                   const dzo_msf_claim *claim, int *valid);

@@ -12,6 +12,8 @@
 
 #include "device_graphs.h"
 
+uint64_t gpu_rounds(void) { return getenv("DZO_TEST_SMALL") != NULL ? 12 : GPU_ROUNDS; }
+
 gpu_host gpu_host_open(void) {
   dzo_context_options options;
   dzo_context_options_init(&options);

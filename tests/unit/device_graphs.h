@@ -9,6 +9,17 @@
 
 #include "oracle.h"
 
+/* How much to test; sanitizers make the shim's GPU slow. */
+#if defined(__SANITIZE_THREAD__)
+enum { GPU_ROUNDS = 20, GPU_SCALE = 7, GPU_STEP = 3 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { GPU_ROUNDS = 60, GPU_SCALE = 8, GPU_STEP = 3 };
+#else
+enum { GPU_ROUNDS = 120, GPU_SCALE = 10, GPU_STEP = 1 };
+#endif
+/* GPU_ROUNDS, or few where the environment has DZO_TEST_SMALL, as for compute-sanitizer. */
+uint64_t gpu_rounds(void);
+
 /* A context with a GPU, and it; both NULL where there is none. */
 typedef struct gpu_host {
   dzo_context *context;

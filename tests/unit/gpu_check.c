@@ -15,7 +15,7 @@
 #include "forest_checks.h"
 #include "msf/gpu_check.h"
 
-enum { SEEDS = ROUNDS / 5, DAMAGES_EACH = 12 };
+enum { DAMAGES_EACH = GPU_ROUNDS / 10 };
 
 static gpu_host host;
 
@@ -150,7 +150,7 @@ static void expect_right(const trial *t, const char *what) {
 static void right_claims_are_accepted(void **state) {
   (void)state;
   need_gpu(host);
-  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+  for (uint64_t seed = 0; seed < gpu_rounds(); seed++) {
     trial t;
     trial_start(&t, seed, seed % 40 == 0 ? 3000 : 60, seed % 3); /* ties broken in other ways too */
     char name[64];
@@ -174,13 +174,13 @@ static void generated_forests_are_accepted(void **state) {
   for (int kind = 0; kind < 4; kind++) {
     dzo_generate_options options;
     dzo_generate_options_init(&options);
-    options.scale = MEDIUM_SCALE - 1;
+    options.scale = GPU_SCALE + 1;
     options.weight_type = types[kind];
     dzo_edge_list *list;
     must(host.context, dzo_edge_list_generate(host.context, (dzo_generator)kind, &options, &list));
     dzo_edges edges;
     dzo_edge_list_view(list, &edges);
-    for (int how = 0; how < RENUMBERED; how++) {
+    for (int how = 0; how < RENUMBERED; how += GPU_STEP) {
       trial t = {.random = {1}, .edges = &edges, .maximum = how % 2 == 1};
       trial_prepare(&t, (preparation)how, kind % 2 == how / 2, (uint64_t)how);
       expect_right(&t, "generated");
@@ -507,7 +507,7 @@ static void random_changes_are_judged_as_the_oracle_does(void **state) {
   (void)state;
   need_gpu(host);
   int accepted = 0;
-  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+  for (uint64_t seed = 0; seed < gpu_rounds(); seed++) {
     trial t;
     trial_start(&t, seed + 5000, 12, 0);
     for (int round = 0; round < 6 && t.count > 0; round++) {
@@ -526,7 +526,7 @@ static void random_changes_are_judged_as_the_oracle_does(void **state) {
     }
     trial_end(&t);
   }
-  assert_true(accepted > 10);
+  assert_true(accepted > 0);
 }
 
 /* ---- Wide keys ------------------------------------------------------------------------------- */
@@ -595,7 +595,7 @@ static bool is_right(const dzo_edges *edges, const uint64_t *numbers, uint64_t c
 static void long_lists_are_settled(void **state) {
   (void)state;
   need_gpu(host);
-  if (MEDIUM_SCALE <= 10)
+  if (gpu_rounds() < 100)
     skip();
   dzo_generate_options options;
   dzo_generate_options_init(&options);
@@ -730,7 +730,7 @@ static void check_labels(trial *t) {
 static void labels_are_checked(void **state) {
   (void)state;
   need_gpu(host);
-  for (uint64_t seed = 0; seed < SEEDS / 3; seed++) {
+  for (uint64_t seed = 0; seed < gpu_rounds() / 3; seed++) {
     trial t;
     trial_start(&t, seed, 60, 0);
     check_labels(&t);

@@ -14,10 +14,6 @@
 #include "forest_checks.h"
 #include "msf/seed.h"
 
-/* Under the shim a kernel costs a thousand times what it does on a GPU, and with sanitizers ten
- * times that: fewer preparations then. */
-enum { SEEDS = ROUNDS / 10, SCALE = MEDIUM_SCALE - 3, STEP = MEDIUM_SCALE > 10 ? 1 : 3 };
-
 static gpu_host host;
 
 static void check_forest(const dzo_graph *graph, msf_gpu_forest *forest, const oracle_forest *f,
@@ -116,7 +112,7 @@ static void check_edges(const dzo_edges *edges, preparation how, const char *nam
 static void small_graphs_equal_the_oracle(void **state) {
   (void)state;
   need_gpu(host);
-  for (uint64_t seed = 0; seed < SEEDS; seed++) {
+  for (uint64_t seed = 0; seed < gpu_rounds(); seed++) {
     uint64_t most = seed % 50 == 0 ? 2000 : seed % 3 == 0 ? 6 : 80;
     random_graph *g = random_graph_make(seed, most, every_type[seed % TYPES], RANDOM_PLAIN_NUMBERS);
     char name[64];
@@ -134,13 +130,13 @@ static void generated_graphs_equal_the_oracle(void **state) {
   for (int kind = 0; kind < 4; kind++) {
     dzo_generate_options options;
     dzo_generate_options_init(&options);
-    options.scale = SCALE;
+    options.scale = GPU_SCALE;
     options.weight_type = types[kind];
     dzo_edge_list *list;
     must(host.context, dzo_edge_list_generate(host.context, (dzo_generator)kind, &options, &list));
     dzo_edges edges;
     dzo_edge_list_view(list, &edges);
-    for (int how = 0; how < RENUMBERED; how += STEP)
+    for (int how = 0; how < RENUMBERED; how += GPU_STEP)
       check_edges(&edges, (preparation)how, names[kind]);
     dzo_edge_list_destroy(list);
   }
@@ -164,7 +160,7 @@ static void long_rows_equal_the_oracle(void **state) {
     dzo_edges edges = {.vertices = N, .count = M, .u = u, .v = v};
     edges.weight_type = DZO_WEIGHT_U32;
     edges.weights = w;
-    for (int how = 0; how < RENUMBERED; how += STEP)
+    for (int how = 0; how < RENUMBERED; how += GPU_STEP)
       check_edges(&edges, (preparation)how, "long rows");
   }
   free(u);
@@ -199,7 +195,7 @@ static void cliques_equal_the_oracle(void **state) {
   dzo_edges edges = {.vertices = N, .count = count, .u = u, .v = v};
   edges.weight_type = DZO_WEIGHT_U32;
   edges.weights = w;
-  for (int how = 0; how < RENUMBERED; how += STEP)
+  for (int how = 0; how < RENUMBERED; how += GPU_STEP)
     check_edges(&edges, (preparation)how, "cliques");
   free(u);
   free(v);
