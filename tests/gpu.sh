@@ -7,10 +7,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'END'
-Usage: tests/gpu.sh [test | sanitize | bench | all]
+Usage: tests/gpu.sh [build | test | sanitize | bench | all]
 
+  build     build what the others need, which they do as well
   test      the unit tests that use a GPU, with contexts of device cuda and hybrid
-  sanitize  compute-sanitizer's memcheck and racecheck on the parity tests, made small
+  sanitize  compute-sanitizer's memcheck and racecheck on those with many graphs, made small
   bench     dzo bench msf on the GPU: R-MAT of scale 22; DZO_BENCH holds other options instead
   all       the three of them (the default), in less than eight minutes
 
@@ -59,11 +60,26 @@ run_tests() {
   ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
 }
 
+# The tests in which every kernel meets every kind of graph, made small, all at once.
 sanitize() { # TOOL
-  # In parity each solver meets every kind of graph.
-  DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 150 \
-    compute-sanitizer --tool "$1" --error-exitcode 99 --print-limit 20 \
-    "$build/tests/unit/test_parity"
+  local tool=$1 pids=() bad=0 name i
+  local names=(parity gpu_solve gpu_stream gpu_check seed primitives)
+  for name in "${names[@]}"; do
+    DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 150 \
+      compute-sanitizer --tool "$tool" --error-exitcode 99 --print-limit 10 \
+      "$build/tests/unit/test_$name" >"$build/$tool-$name.log" 2>&1 &
+    pids+=($!)
+  done
+  for i in "${!names[@]}"; do
+    if wait "${pids[$i]}"; then
+      printf '%-12s %s\n' "${names[$i]}" "$(tail -n 1 "$build/$tool-${names[$i]}.log")"
+    else
+      grep -v -e ' RUN ' -e ' OK ' "$build/$tool-${names[$i]}.log" | head -n 40
+      printf '%-12s FAILED, see %s\n' "${names[$i]}" "$build/$tool-${names[$i]}.log"
+      bad=1
+    fi
+  done
+  return $bad
 }
 
 bench() {
@@ -72,7 +88,7 @@ bench() {
 }
 
 case ${1:-all} in
-  test | sanitize | bench | all) ;;
+  build | test | sanitize | bench | all) ;;
   help | -h | --help) usage; exit 0 ;;
   *) usage >&2; exit 2 ;;
 esac
