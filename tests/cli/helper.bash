@@ -9,7 +9,15 @@ setup() {
   ROADS=$HERE/../../data/coquimbo.gr.gz
 }
 
-dzo() { "$DZO_PROGRAM" "$@"; }
+# DZO_DEVICE, where it is set, is the device that forests are found on.
+dzo() {
+  if [ "${1:-}" = msf ] && [ -n "${DZO_DEVICE:-}" ]; then
+    shift
+    "$DZO_PROGRAM" msf --device "$DZO_DEVICE" "$@"
+  else
+    "$DZO_PROGRAM" "$@"
+  fi
+}
 
 # run_split COMMAND...: like run, with $status, the file out (standard output) and the file err.
 run_split() {
