@@ -25,9 +25,6 @@ enum { GRAPHS = 1000 };
 #endif
 enum { MOST_VERTICES = 200, TINY = 1 << 20 };
 
-/* DZO_TEST_SMALL in the environment: where every access is watched, which is slow. */
-static uint64_t graphs(void) { return getenv("DZO_TEST_SMALL") != NULL ? 48 : GRAPHS; }
-
 /* A way to solve: a device, its memory, and whether graphs are uploaded first. */
 typedef struct way {
   const char *name;
