@@ -10,22 +10,28 @@
 #include "msf/gpu_label.cuh"
 #include "msf/gpu_rounds.cuh"
 
-/* Begin with list 0, the light edges, or 1, candidates; all threads. */
-template <typename K> __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which) {
+/* Begin with a list of `components`; all threads. */
+template <typename K>
+__device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32 components) {
+  const msf_list_state *lists = w.control->list;
   msf_round r = {};
   r.list = &w.control->list[which];
-  r.pages = which == 0 ? r.list->pages : min(r.list->physical, w.capacity);
-  if (r.list->overflow)
+  r.ordered = which != MSF_REST;
+  r.pages = r.ordered ? r.list->pages : min(r.list->physical, w.capacity);
+  if (lists[r.ordered ? MSF_LIGHTEST : MSF_REST].overflow)
     r.pages = 0;
-  r.map = which == 0 ? w.label : NULL;
-  r.parent = w.parent;
+  r.first_page = which == MSF_LIGHT ? lists[MSF_LIGHTEST].pages : 0;
+  r.map = r.ordered ? w.label : NULL;
+  r.component = which == MSF_LIGHT ? w.parent[MSF_LIGHTEST] : NULL;
+  r.of_vertices = r.ordered;
+  r.components = components;
+  r.parent = w.parent[which];
   r.best = w.best[0];
   r.best_next = w.best[1];
-  r.abstains = r.list->hot;
-  r.ordered = which == 0;
+  r.exact = w.exact[which];
   r.exact_key = true;
   if (sizeof(K) == 8)
-    msf_word_shape(&r);
+    msf_word_shape(&r, &lists[r.ordered ? MSF_LIGHTEST : MSF_REST]);
   msf_first_groups(w, &r);
   return r;
 }
@@ -54,10 +60,10 @@ __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round
   if (!msf_tied_at<K>(r, c, msf_upper<K>(r, word)))
     return;
   if (stage == MSF_TIE_KEY) {
-    atomicMin(&w.exact[c], (u64)key);
+    atomicMin(&r.exact[c], (u64)key);
     return;
   }
-  if (!msf_has_key(r, sizeof(K) == 8) && (u64)key != dzo_load_shared(&w.exact[c]))
+  if (!msf_has_key(r, sizeof(K) == 8) && (u64)key != dzo_load_shared(&r.exact[c]))
     return;
   if (stage == MSF_TIE_PAIR)
     atomicMin(&w.pair[c], pair);
@@ -70,7 +76,7 @@ __device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round 
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 count = dzo_load_shared(&r.count_out[group]);
     for (u32 x = dzo_lane(); x < count; x += 32) {
-      u32 rank = group * r.width * MSF_PAGE + x, slot = msf_slot(w, rank);
+      u32 rank = group * r.width * MSF_PAGE + x, slot = msf_slot(w, r, rank);
       uint4 e = dzo_load_shared(&w.entries[slot]);
       K key = msf_entry_key<K>(w, e, slot);
       u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
@@ -90,7 +96,7 @@ __device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   u64 ranks = sizeof(K) == 4 ? 0xffffffffull : (1ull << r.rank_bits) - 1;
   for (u32 c = thread; c < r.components; c += threads) {
-    w.exact[c] = w.pair[c] = MSF_NEVER;
+    r.exact[c] = w.pair[c] = MSF_NEVER;
     if (dzo_load_shared(&r.parent[c]) != 0)
       r.best[c] |= ranks;
   }
@@ -128,7 +134,7 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
     arc[j] = 0;
     if (word[j] != MSF_NEVER) {
       u32 rank = (u32)(word[j] & ((1ull << rank_bits) - 1));
-      uint4 e = dzo_load_shared(&w.entries[msf_slot(w, rank)]);
+      uint4 e = dzo_load_shared(&w.entries[msf_slot(w, r, rank)]);
       other[j] = (e.x & MSF_ID) == c ? e.y & MSF_ID : e.x & MSF_ID;
       arc[j] = msf_entry_arc(e);
     }
@@ -169,56 +175,77 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
   }
 }
 
-__device__ __forceinline__ void msf_flatten(const msf_round &r) {
+/* ---- All rounds ------------------------------------------------------------------------------ */
+
+/* Least words and ties of the first round. */
+__device__ __forceinline__ void msf_clear(const msf_work &w, u32 *parent, u32 components) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (u32 c = thread; c < r.components; c += threads) {
-    u32 x = dzo_load_shared(&r.parent[c]);
+  for (u32 c = thread; c < components; c += threads) {
+    w.best[0][c] = MSF_NEVER;
+    parent[c] = 0;
+  }
+}
+
+/* The final number of a component, from the parents of the first round on. */
+__device__ __forceinline__ u32 msf_final_of(const u32 *parent, const u32 *s_components, u32 c) {
+  for (u32 round = 0;;) {
+    u32 x = dzo_load_shared(&parent[c]);
+    c = x & MSF_ID;
     if (!(x & MSF_ROOT))
-      dzo_store_shared(&r.parent[c], msf_root_of(r.parent, x));
+      continue;
+    if (x & MSF_FINAL)
+      return c;
+    parent += s_components[round++];
   }
 }
 
-/* After the last round: the maps of all rounds into one, from the deepest up; and counters of
- * members for those who group vertices. */
-__device__ __forceinline__ void msf_compose(const msf_work &w, const msf_round &last, int rounds) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  u32 finished = dzo_load_shared(&last.list->finished);
-  for (u32 c = thread; c < finished; c += threads)
-    w.member_count[c] = 0;
-  u32 *deeper = last.parent;
-  for (int q = rounds - 1; q >= 0; q--) {
-    u32 components = dzo_load_shared(&last.list->components[q]);
-    u32 *parent = deeper - components;
-    for (u32 c = thread; c < components; c += threads) {
-      u32 x = dzo_load_shared(&parent[c]);
-      if (!(x & MSF_FINAL))
-        dzo_store_shared(&parent[c], dzo_load_shared(&deeper[x & MSF_ID]));
-    }
-    dzo_grid_sync();
-    deeper = parent;
-  }
+/* How many components each round had, for msf_final_of(). */
+__device__ __forceinline__ void msf_load_sizes(const msf_list_state *list, u32 *s_components) {
+  __syncthreads();
+  if (threadIdx.x <= MSF_ROUNDS)
+    s_components[threadIdx.x] = dzo_load_shared(&list->components[threadIdx.x]);
+  __syncthreads();
 }
 
-__device__ __forceinline__ void msf_clear_parents(const msf_round &r) {
+/* After the last round on a list: parents of the first one become final numbers. */
+__device__ __forceinline__ void msf_compose(const msf_work &w, int which, u32 *s_components) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (u32 c = thread; c < r.list->components[0]; c += threads)
-    r.parent[c] = 0;
-  dzo_grid_sync();
+  msf_load_sizes(&w.control->list[which], s_components);
+  for (u32 c = thread; c < s_components[0]; c += threads)
+    dzo_store_shared(&w.parent[which][c],
+                     MSF_ROOT | MSF_FINAL | msf_final_of(w.parent[which], s_components, c));
 }
 
+/* And those that the rounds on the lightest edges left become those after all light edges. */
+__device__ __forceinline__ void msf_compose_both(const msf_work &w, u32 count, u32 *s_components) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  u32 *parent = w.parent[MSF_LIGHTEST];
+  msf_load_sizes(&w.control->list[MSF_LIGHT], s_components);
+  for (u32 c = thread; c < count; c += threads)
+    parent[c] =
+        MSF_ROOT | MSF_FINAL |
+        msf_final_of(w.parent[MSF_LIGHT], s_components, dzo_load_shared(&parent[c]) & MSF_ID);
+}
+
+__device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, int round,
+                                               u32 edges) {
+  r->map = r->parent;
+  r->component = NULL;
+  r->of_vertices = false;
+  r->parent += r->components;
+  r->components = dzo_load_shared(&r->list->components[round + 1]);
+  u64 *best = r->best;
+  r->best = r->best_next;
+  r->best_next = best;
+  msf_next_groups(w, r, edges);
+}
+
+/* Rounds on one list until it is empty; returns how many components are left. */
 template <typename K>
-__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
-    msf_k_boruvka(msf_work w, int which, bool compose) {
-  __shared__ u64 s_best[MSF_SMALL];
-  if (which == 1 && msf_is_done(w))
-    return;
-  msf_round r = msf_begin<K>(w, which);
+__device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *s_best) {
   int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
-  if (which == 1)
-    msf_clear_parents(r);
   for (; round < MSF_ROUNDS; round++) {
-    r.components = dzo_load_shared(&r.list->components[round]);
     msf_collect<K>(w, r, round, s_best);
     dzo_grid_sync();
     u32 edges = dzo_load_shared(&r.list->edges[round]);
@@ -226,31 +253,79 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
       msf_resolve<K>(w, r);
     if (edges == 0)
       r.abstains = MSF_NONE;
+    else if (blockIdx.x == gridDim.x - 1)
+      msf_find_hot(w, r.list, {r.first_page, r.pages, r.groups, r.width, r.count_out, NULL, NULL},
+                   (u32)round + 1);
     for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
          base += msf_warps() * 32 * MSF_STEP)
       msf_hook_components(w, r, round, rank_bits, base);
     dzo_grid_sync();
     if (edges == 0)
       break;
-    if (blockIdx.x == 0)
-      msf_find_hot(w, r.list, r.groups, r.width, r.count_out, r.pages, r.parent, (u32)round + 1);
-    msf_flatten(r);
-    dzo_grid_sync();
-    r.abstains = dzo_load_shared(&r.list->hot);
-    r.map = r.parent;
-    r.parent += r.components;
-    u64 *best = r.best;
-    r.best = r.best_next;
-    r.best_next = best;
-    msf_next_groups(w, &r, edges);
+    msf_next_round(w, &r, round, edges);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
     r.list->rounds = (u32)round;
-  if (!compose && !r.list->overflow)
+  return dzo_load_shared(&r.list->finished);
+}
+
+/* The other light edges come after the lightest, of which `left` components are left. */
+__device__ __forceinline__ void msf_go_on(const msf_work &w, u32 left) {
+  msf_list_state *list = &w.control->list[MSF_LIGHT];
+  u32 first = w.control->list[MSF_LIGHTEST].pages;
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    list->components[0] = left;
+  msf_clear(w, w.parent[MSF_LIGHT], left);
+  dzo_grid_sync();
+  if (blockIdx.x == 0)
+    msf_find_hot(w, list,
+                 {first, list->pages, list->pages, 1, NULL, w.label, w.parent[MSF_LIGHTEST]}, 0);
+  dzo_grid_sync();
+}
+
+/* After the light edges: counters of members for those who group vertices, and what is next. */
+__device__ __forceinline__ void msf_after_light(const msf_work &w, u32 left) {
+  for (u32 c = blockIdx.x * blockDim.x + threadIdx.x; c < left; c += gridDim.x * blockDim.x)
+    w.member_count[c] = 0;
+  dzo_grid_sync();
+  if (blockIdx.x == 0)
+    msf_choose_scan(w, left);
+}
+
+/* The rounds on the light edges, the lightest first, or on the rest. `compose`: components are
+ * asked for. */
+template <typename K>
+__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
+    msf_k_boruvka(msf_work w, bool rest, bool compose) {
+  __shared__ u64 s_best[MSF_SMALL];
+  __shared__ u32 s_components[MSF_ROUNDS + 1];
+  const msf_list_state *lists = w.control->list;
+  if (rest && msf_is_done(w))
     return;
-  msf_compose(w, r, round);
-  if (which == 0 && blockIdx.x == 0)
-    msf_choose_scan(w);
+  int which = rest ? MSF_REST : MSF_LIGHTEST;
+  u32 count = lists[which].components[0], left = count;
+  if (rest) {
+    msf_clear(w, w.parent[MSF_REST], count);
+    dzo_grid_sync();
+  }
+  bool more = !rest && lists[MSF_LIGHT].pages != 0;
+  compose = compose || lists[MSF_LIGHTEST].overflow;
+  for (;;) {
+    msf_round r = msf_begin<K>(w, which, left);
+    left = msf_rounds<K>(w, r, s_best);
+    if (which == MSF_LIGHT || !(compose || more))
+      break;
+    msf_compose(w, which, s_components);
+    if (!more)
+      break;
+    msf_go_on(w, left);
+    which = MSF_LIGHT;
+  }
+  if (rest || !compose)
+    return;
+  if (more)
+    msf_compose_both(w, count, s_components);
+  msf_after_light(w, left);
 }
 
 #endif

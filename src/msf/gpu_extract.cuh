@@ -221,7 +221,7 @@ __device__ __forceinline__ void msf_pick(const msf_work &w, const msf_super &s, 
 template <typename K, bool MAPPED>
 __device__ __forceinline__ void
 msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin, u32 at, u32 count,
-               u32 v, msf_bound light, msf_carry<K> *carry, msf_writer *writer) {
+               u32 v, msf_carry<K> *carry, msf_pool *pool, msf_light_writer *writer) {
   u32 lane = dzo_lane(), u = MSF_NONE;
   bool there = at + lane < count;
   u64 arc = 0;
@@ -247,21 +247,19 @@ msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin,
     *carry = {row, least, any};
   else if (any && least < carry->key)
     carry->key = least;
-  bool emit = edge && u < v && (key < (K)light.key || (key == (K)light.key && u <= light.vertex));
-  u32 slot = msf_take(w, &w.control->list[0], writer, s.id, emit);
-  msf_put(w, writer, slot, u, v, key, arc);
+  msf_list_light(w, pool, writer, s.id, edge && u < v, u, v, key, arc);
   __syncwarp();
 }
 
 template <typename K, bool MAPPED>
 __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_super &s,
-                                                  msf_tile<K> *t, u32 row, msf_bound light,
-                                                  msf_writer *writer) {
+                                                  msf_tile<K> *t, u32 row, msf_pool *pool,
+                                                  msf_light_writer *writer) {
   typedef msf_extract_shape<K> shape;
   u32 lane = dzo_lane();
   K x[shape::EACH];
   msf_carry<K> carry = {MSF_NONE, 0, false};
-  u32 most = msf_most_top<K>(w, light.key);
+  u32 most = msf_most_top<K>(w, writer->light.key);
   msf_load_tile(w, s.begin, s.end, x);
   u64 from = msf_offset(w, min(row + 1 + lane, w.n));
   u64 to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
@@ -277,7 +275,7 @@ __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_s
     }
     for (u32 at = 0; at < count; at += 32) {
       u32 after = at + 32 + lane < count ? msf_neighbour(w, begin + t->place[at + 32 + lane]) : 0;
-      msf_take_batch<K, MAPPED>(w, s, t, begin, at, count, v, light, &carry, writer);
+      msf_take_batch<K, MAPPED>(w, s, t, begin, at, count, v, &carry, pool, writer);
       v = after;
     }
     __syncwarp();
@@ -289,8 +287,8 @@ __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_sha
     msf_k_extract(msf_work w) {
   __shared__ msf_tile<K> s_tile[msf_extract_shape<K>::WARPS];
   u32 lane = dzo_lane();
-  msf_bound light = w.control->light;
-  msf_writer writer = msf_writer_new();
+  msf_light_writer writer = msf_light_writer_new(w);
+  msf_pool pool = msf_pool_of(&w.control->list[MSF_LIGHTEST], w.chunk);
   for (;;) {
     msf_super s = {};
     if (lane == 0)
@@ -306,12 +304,10 @@ __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_sha
     if (lane < 2)
       w.records[2 * s.id + lane].row = MSF_NONE;
     __syncwarp();
-    msf_extract_super<K, MAPPED>(w, s, &s_tile[threadIdx.x >> 5], row, light, &writer);
-    if (lane == 0)
-      w.super_pages[s.id] = writer.count;
-    msf_close_page(w, &writer);
+    msf_extract_super<K, MAPPED>(w, s, &s_tile[threadIdx.x >> 5], row, &pool, &writer);
+    msf_close_super(w, &writer, s.id);
   }
-  msf_close_list<K>(w, &w.control->list[0], &writer);
+  msf_close_pool<K>(w, &pool);
 }
 
 #endif

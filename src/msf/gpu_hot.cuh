@@ -18,29 +18,50 @@ __device__ __forceinline__ u32 msf_root_of(const u32 *parent, u32 c) {
   return x;
 }
 
-/* The component that the ends of most sampled edges are in; by the first block, while others
- * flatten. Edges stand in groups as they were just written. */
-__device__ __forceinline__ void msf_find_hot(const msf_work &w, msf_list_state *list, u32 groups,
-                                             u32 width, const u32 *count, u32 pages,
-                                             const u32 *parent, u32 seed) {
+/* Where edges stand whose ends are sampled, and how an end becomes a component. */
+typedef struct msf_hot_source {
+  u32 first_page, pages, groups, width;
+  const u32 *count;     /* of each group; NULL: they are full */
+  const u32 *label;     /* of vertices; NULL: the ends are components */
+  const u32 *component; /* of a label's number; NULL: it is one */
+} msf_hot_source;
+
+__device__ __forceinline__ u32 msf_hot_end(const msf_hot_source &from, u32 x) {
+  if (from.label == NULL)
+    return x;
+  x = msf_root_of(from.label, x);
+  if (from.component != NULL && x != MSF_NONE)
+    x = dzo_load_shared(&from.component[x & MSF_ID]);
+  return x & MSF_ID;
+}
+
+/* One end of one edge, or NONE. */
+__device__ __forceinline__ u32 msf_hot_sample(const msf_work &w, const msf_hot_source &from,
+                                              u32 seed) {
+  if (from.groups == 0)
+    return MSF_NONE;
+  u32 group = __umulhi(msf_hash(2 * threadIdx.x + 977 * seed + 1), from.groups);
+  u32 size = from.count != NULL ? dzo_load_shared(&from.count[group])
+                                : min(from.width, from.pages - group * from.width) * MSF_PAGE;
+  if (size == 0)
+    return MSF_NONE;
+  u32 rank =
+      group * from.width * MSF_PAGE + __umulhi(msf_hash(2 * threadIdx.x + 977 * seed + 2), size);
+  u32 page = dzo_load_shared(&w.page_at[from.first_page + rank / MSF_PAGE]);
+  uint4 e = dzo_load_shared(&w.entries[page * MSF_PAGE + rank % MSF_PAGE]);
+  u32 a = msf_hot_end(from, e.x & MSF_ID), b = msf_hot_end(from, e.y & MSF_ID);
+  return a == b ? MSF_NONE : threadIdx.x & 1 ? a : b;
+}
+
+/* The component that most sampled ends are in; by one block, while others are at something else. */
+__device__ __forceinline__ void msf_find_hot(const msf_work &w, msf_list_state *list,
+                                             const msf_hot_source &from, u32 seed) {
   __shared__ u32 s_sample[MSF_HOT_SAMPLES], s_hot;
   u32 t = threadIdx.x, mine = MSF_NONE, same = 0;
   if (t == 0)
     s_hot = 0;
-  if (t < MSF_HOT_SAMPLES && groups != 0) {
-    u32 group = __umulhi(msf_hash(2 * t + 977 * seed + 1), groups);
-    u32 size = count != NULL ? dzo_load_shared(&count[group])
-                             : min(width, pages - group * width) * MSF_PAGE;
-    if (size != 0) {
-      u32 x = __umulhi(msf_hash(2 * t + 977 * seed + 2), size);
-      u32 rank = group * width * MSF_PAGE + x, page = dzo_load_shared(&w.page_at[rank / MSF_PAGE]);
-      uint4 e = dzo_load_shared(&w.entries[page * MSF_PAGE + rank % MSF_PAGE]);
-      u32 a = msf_root_of(parent, e.x & MSF_ID), b = msf_root_of(parent, e.y & MSF_ID);
-      mine = a == b ? MSF_NONE : (t & 1 ? a : b) & MSF_ID;
-    }
-  }
   if (t < MSF_HOT_SAMPLES)
-    s_sample[t] = mine;
+    s_sample[t] = mine = msf_hot_sample(w, from, seed);
   __syncthreads();
   if (t < MSF_HOT_SAMPLES && mine != MSF_NONE) {
     for (u32 k = 0; k < MSF_HOT_SAMPLES; k++)
@@ -49,7 +70,8 @@ __device__ __forceinline__ void msf_find_hot(const msf_work &w, msf_list_state *
   }
   __syncthreads();
   if (t == 0)
-    list->hot = s_hot >> 8 >= MSF_HOT_LEAST ? s_sample[s_hot & 255] : MSF_NONE;
+    dzo_store_shared(&list->hot, s_hot >> 8 >= MSF_HOT_LEAST ? s_sample[s_hot & 255] : MSF_NONE);
+  __syncthreads();
 }
 
 #endif

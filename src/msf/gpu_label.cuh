@@ -14,11 +14,12 @@ enum {
 
 /* The number after the last round of a vertex's component. */
 __device__ __forceinline__ u32 msf_final(const msf_work &w, u32 label) {
-  return label == MSF_NONE ? MSF_NONE : dzo_load_shared(&w.parent[label & MSF_ID]) & MSF_ID;
+  return label == MSF_NONE ? MSF_NONE
+                           : dzo_load_shared(&w.parent[MSF_LIGHTEST][label & MSF_ID]) & MSF_ID;
 }
 
 /* Does one component have many ends of arcs? By one block, when the rounds are done. */
-__device__ __forceinline__ void msf_choose_scan(const msf_work &w) {
+__device__ __forceinline__ void msf_choose_scan(const msf_work &w, u32 components) {
   __shared__ u32 s_end[MSF_ENDS], s_most;
   msf_control *control = w.control;
   u32 t = threadIdx.x, mine = MSF_NONE, same = 0;
@@ -47,8 +48,8 @@ __device__ __forceinline__ void msf_choose_scan(const msf_work &w) {
     mode = w.forced_mode;
   control->mode = giant ? (u32)MSF_SCAN_GIANT : mode;
   control->high = {MSF_NEVER, MSF_NONE, 1};
-  control->list[1].components[0] = dzo_load_shared(&control->list[0].finished);
-  control->list[1].hot = control->giant;
+  control->list[MSF_REST].components[0] = components;
+  control->list[MSF_REST].hot = control->giant;
 }
 
 /* Labels of 256 vertices; those outside the giant are listed, or members counted. */
@@ -108,9 +109,7 @@ __device__ __forceinline__ void msf_place_components(const msf_work &w, u32 comp
 static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   u32 mode = w.control->mode, giant = w.control->giant;
-  u32 components = w.control->list[0].finished;
-  for (u32 c = thread; c < components; c += threads)
-    w.best[0][c] = MSF_NEVER;
+  u32 components = w.control->list[MSF_REST].components[0];
   for (u64 base = (u64)msf_spread_warp() * MSF_SHARE; base < w.n;
        base += (u64)msf_warps() * MSF_SHARE)
     msf_label_share(w, (u32)base, mode, giant);
@@ -130,14 +129,15 @@ static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
 static __global__ void __launch_bounds__(MSF_THREADS)
     msf_k_relabel(msf_work w, bool again, u32 *labels) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  const msf_list_state *last = &w.control->list[again ? 1 : 0];
+  const msf_list_state *rest = &w.control->list[MSF_REST];
+  u32 components = again ? rest->finished : rest->components[0];
   for (u32 u = thread; u < w.n; u += threads) {
     u32 x = w.label[u];
     if (again)
       x = msf_final(w, x);
     w.label[u] = x;
     if (labels != NULL)
-      labels[u] = x != MSF_NONE ? x : last->finished + atomicAdd(&w.control->isolated, 1u);
+      labels[u] = x != MSF_NONE ? x : components + atomicAdd(&w.control->isolated, 1u);
   }
 }
 

@@ -48,8 +48,8 @@ __device__ __forceinline__ void msf_pick_first(const msf_work &w, u32 u, u64 beg
 /* The light arcs of 32 rows from `base` on, one behind the other. */
 template <typename K>
 __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_prefixes *p,
-                                                  u32 base, u32 total, msf_bound light, u32 home,
-                                                  msf_writer *writer) {
+                                                  u32 base, u32 total, u32 home, msf_pool *pool,
+                                                  msf_light_writer *writer) {
   u32 lane = dzo_lane();
   for (u32 first = 0; first < total; first += 32 * MSF_AHEAD) {
     u32 u[MSF_AHEAD], v[MSF_AHEAD];
@@ -73,16 +73,14 @@ __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_p
     }
 #pragma unroll
     for (int j = 0; j < MSF_AHEAD; j++) {
-      bool emit = u[j] < v[j] && (key[j] < (K)light.key || u[j] <= light.vertex);
-      u32 slot = msf_take(w, &w.control->list[0], writer, home, emit);
-      msf_put(w, writer, slot, u[j], v[j], key[j], arc[j]);
+      msf_list_light(w, pool, writer, home, u[j] < v[j], u[j], v[j], key[j], arc[j]);
     }
   }
 }
 
 template <typename K>
 __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes *p, u32 super,
-                                                 msf_bound light, msf_writer *writer) {
+                                                 msf_pool *pool, msf_light_writer *writer) {
   u32 lane = dzo_lane();
   u64 begin = (u64)super << w.super_log, end = min(begin + (1ull << w.super_log), w.arcs);
   u32 last = min(__ldg(&w.super_row[super + 1]), w.n - 1);
@@ -94,12 +92,12 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
       msf_pick_first(w, row, from, to);
     u64 here = max(from, begin);
     if (any)
-      many = msf_light_prefix<K>(w, here, min(to, end), (K)light.key);
+      many = msf_light_prefix<K>(w, here, min(to, end), (K)writer->light.key);
     u32 through = msf_warp_sum(many), total = __shfl_sync(DZO_WARP_ALL, through, 31);
     p->before[lane] = through - many;
     p->begin[lane] = here - (through - many);
     __syncwarp();
-    msf_list_prefixes<K>(w, p, base, total, light, super, writer);
+    msf_list_prefixes<K>(w, p, base, total, super, pool, writer);
     __syncwarp();
     if (!__any_sync(DZO_WARP_ALL, any)) { /* many empty rows: the next that is not */
       u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
@@ -112,8 +110,8 @@ template <typename K>
 __global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work w) {
   __shared__ msf_prefixes s_prefixes[MSF_WARPS];
   u32 lane = dzo_lane();
-  msf_bound light = w.control->light;
-  msf_writer writer = msf_writer_new();
+  msf_light_writer writer = msf_light_writer_new(w);
+  msf_pool pool = msf_pool_of(&w.control->list[MSF_LIGHTEST], w.chunk);
   for (;;) {
     u32 super = 0;
     if (lane == 0)
@@ -121,12 +119,10 @@ __global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work 
     super = __shfl_sync(DZO_WARP_ALL, super, 0);
     if (super >= w.supertiles)
       break;
-    msf_extract_rows<K>(w, &s_prefixes[threadIdx.x >> 5], super, light, &writer);
-    if (lane == 0)
-      w.super_pages[super] = writer.count;
-    msf_close_page(w, &writer);
+    msf_extract_rows<K>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
+    msf_close_super(w, &writer, super);
   }
-  msf_close_list<K>(w, &w.control->list[0], &writer);
+  msf_close_pool<K>(w, &pool);
 }
 
 #endif

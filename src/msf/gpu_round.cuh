@@ -11,7 +11,8 @@ enum {
   MSF_SHARE = 256,    /* vertices a warp goes through at once */
   MSF_SHORT_ROW = 64, /* longer ones are read by a whole warp */
   MSF_ROW_STEP = 8,   /* arcs of a lane in flight */
-  MSF_EACH = MSF_SHARE / 32
+  MSF_EACH = MSF_SHARE / 32,
+  MSF_ROOT_STEP = 4 /* vertices of a thread whose roots are looked for side by side */
 };
 
 /* The first least arc of a row so far; arc is NEVER where there is none. */
@@ -190,8 +191,8 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
     children += (u32)__popc(child[j]);
   }
   msf_control *control = w.control;
-  msf_ranges at = msf_reserve3(&control->list[0].components[0], roots, &control->forest, children,
-                               &control->forest, 0);
+  msf_ranges at = msf_reserve3(&control->list[MSF_LIGHTEST].components[0], roots, &control->forest,
+                               children, &control->forest, 0);
 #pragma unroll
   for (u32 j = 0; j < MSF_EACH; j++) {
     u32 u = base + j * 32 + lane;
@@ -203,7 +204,7 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
       u32 id = at.first[0] + (u32)__popc(root[j] & below);
       w.label[u] = MSF_ROOT | id;
       w.best[0][id] = MSF_NEVER;
-      w.parent[id] = 0;
+      w.parent[MSF_LIGHTEST][id] = 0;
     } else {
       w.label[u] = x[j];
       w.out[at.first[1] + (u32)__popc(child[j] & below)] =
@@ -214,10 +215,35 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
   }
 }
 
+/* Labels of the vertices base, base + step, ...: their roots', found side by side. */
+__device__ __forceinline__ void msf_flatten_labels(const msf_work &w, u32 base, u32 step) {
+  u32 x[MSF_ROOT_STEP], changed = 0;
+  bool more = true;
+#pragma unroll
+  for (u32 j = 0; j < MSF_ROOT_STEP; j++) {
+    u64 u = base + (u64)j * step;
+    x[j] = u < w.n ? dzo_load_shared(&w.label[u]) : MSF_NONE;
+  }
+  while (more) {
+    more = false;
+#pragma unroll
+    for (u32 j = 0; j < MSF_ROOT_STEP; j++)
+      if (!(x[j] & MSF_ROOT)) {
+        x[j] = dzo_load_shared(&w.label[x[j]]);
+        changed |= 1u << j;
+        more = true;
+      }
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_ROOT_STEP; j++)
+    if (changed >> j & 1)
+      dzo_store_shared(&w.label[base + j * step], x[j]);
+}
+
 /* All blocks together: hooks, then labels. Pages get into order on the way. */
 static __global__ void __launch_bounds__(MSF_THREADS) msf_k_hook(msf_work w) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  const msf_list_state *list = &w.control->list[0];
+  msf_list_state *list = &w.control->list[MSF_LIGHTEST];
   u32 pages = list->overflow ? 0 : min(list->physical, w.capacity);
   for (u32 p = thread; p < pages; p += threads) {
     uint2 home = w.home[p];
@@ -228,15 +254,10 @@ static __global__ void __launch_bounds__(MSF_THREADS) msf_k_hook(msf_work w) {
        base += (u64)msf_warps() * MSF_SHARE)
     msf_hook_share(w, (u32)base);
   dzo_grid_sync();
-  if (blockIdx.x == 0) {
-    u32 ranked = list->overflow ? 0 : list->pages;
-    msf_find_hot(w, &w.control->list[0], ranked, 1, NULL, ranked, w.label, 0);
-  }
-  for (u32 u = thread; u < w.n; u += threads) {
-    u32 x = dzo_load_shared(&w.label[u]);
-    if (!(x & MSF_ROOT))
-      dzo_store_shared(&w.label[u], msf_root_of(w.label, x));
-  }
+  if (blockIdx.x == 0)
+    msf_find_hot(w, list, {0, list->pages, list->pages, 1, NULL, w.label, NULL}, 0);
+  for (u32 base = thread; base < w.n; base += MSF_ROOT_STEP * threads)
+    msf_flatten_labels(w, base, threads);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef DZO_MSF_GPU_ROUNDS_CUH
 #define DZO_MSF_GPU_ROUNDS_CUH
 
-#include "msf/gpu_list.cuh"
+#include "msf/gpu_hot.cuh"
 
 enum {
   MSF_ROUND_THREADS = 512,
@@ -20,12 +20,16 @@ enum {
 typedef struct msf_round {
   msf_list_state *list;
   u32 components;
-  const u32 *map; /* new numbers of the entries' ends; NULL: they have them */
-  u32 *parent;
+  /* What makes components of the entries' ends: labels of vertices, or parents of the components of
+   * the round before; NULL: they are. Then, unless NULL, what component the number stands for. */
+  u32 *map;
+  const u32 *component;
+  bool of_vertices;
+  u32 *parent; /* of this round's */
   u64 *best, *best_next;
   u32 abstains;
   /* Groups: `parts` of those of the last round make one of this. */
-  u32 pages, width, parts, groups, last_groups;
+  u32 first_page, pages, width, parts, groups, last_groups;
   const u32 *count_in; /* NULL: the groups are full */
   u32 *count_out;
   /* Words: the upper part of the key, then the rank. */
@@ -33,6 +37,7 @@ typedef struct msf_round {
   u64 base;
   bool exact_key; /* the upper part tells keys apart */
   bool ordered;   /* ranks break ties by the total order */
+  u64 *exact;     /* where whole keys are compared */
 } msf_round;
 
 __device__ __forceinline__ bool msf_has_key(const msf_round &r, bool wide) {
@@ -48,8 +53,8 @@ template <typename K> __device__ __forceinline__ u64 msf_upper(const msf_round &
   return sizeof(K) == 4 ? word >> 32 : word >> r.rank_bits;
 }
 
-__device__ __forceinline__ u32 msf_slot(const msf_work &w, u32 rank) {
-  return __ldg(&w.page_at[rank / MSF_PAGE]) * MSF_PAGE + rank % MSF_PAGE;
+__device__ __forceinline__ u32 msf_slot(const msf_work &w, const msf_round &r, u32 rank) {
+  return __ldg(&w.page_at[r.first_page + rank / MSF_PAGE]) * MSF_PAGE + rank % MSF_PAGE;
 }
 
 template <typename K>
@@ -85,8 +90,7 @@ __device__ __forceinline__ void msf_next_groups(const msf_work &w, msf_round *r,
 }
 
 /* Words for wide keys: as many upper bits of (key - least) as the rank leaves. */
-__device__ __forceinline__ void msf_word_shape(msf_round *r) {
-  const msf_list_state *list = r->list;
+__device__ __forceinline__ void msf_word_shape(msf_round *r, const msf_list_state *list) {
   u64 least = ~list->inverse_least, most = list->most;
   int bits = least < most ? 64 - __clzll((long long)(most - least)) : 1;
   r->rank_bits = 1;
@@ -174,13 +178,37 @@ __device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s
   return tied;
 }
 
-/* The ends of an entry in this round's numbers; the upper bits of the arc stay. */
-__device__ __forceinline__ uint4 msf_renamed(const msf_round &r, uint4 e) {
+/* The ends of entries in this round's numbers; the upper bits of the arc stay. Roots are looked for
+ * side by side, and remembered. */
+__device__ __forceinline__ void msf_rename(const msf_round &r, uint4 *e) {
+  u32 from[2 * MSF_STEP], x[2 * MSF_STEP], changed = 0;
+  bool more = true;
   if (r.map == NULL)
-    return e;
-  e.x = (e.x & ~MSF_ID) | (dzo_load_shared(&r.map[e.x & MSF_ID]) & MSF_ID);
-  e.y = (e.y & ~MSF_ID) | (dzo_load_shared(&r.map[e.y & MSF_ID]) & MSF_ID);
-  return e;
+    return;
+#pragma unroll
+  for (u32 j = 0; j < 2 * MSF_STEP; j++) {
+    from[j] = (j % 2 == 0 ? e[j / 2].x : e[j / 2].y) & MSF_ID;
+    x[j] = dzo_load_shared(&r.map[from[j]]);
+  }
+  while (more) {
+    more = false;
+#pragma unroll
+    for (u32 j = 0; j < 2 * MSF_STEP; j++)
+      if (!(x[j] & MSF_ROOT)) {
+        x[j] = dzo_load_shared(&r.map[x[j]]);
+        changed |= 1u << j;
+        more = true;
+      }
+  }
+#pragma unroll
+  for (u32 j = 0; j < 2 * MSF_STEP; j++) {
+    if (changed >> j & 1)
+      dzo_store_shared(&r.map[from[j]], x[j]);
+    if (r.component != NULL && x[j] != MSF_NONE)
+      x[j] = dzo_load_shared(&r.component[x[j] & MSF_ID]);
+    u32 *end = j % 2 == 0 ? &e[j / 2].x : &e[j / 2].y;
+    *end = (*end & ~MSF_ID) | (x[j] & MSF_ID);
+  }
 }
 
 /* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
@@ -198,14 +226,12 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
     e[j] = make_uint4(0, 0, 0, 0);
     key[j] = 0;
     if (x < total) {
-      u32 slot = msf_slot(w, rank);
+      u32 slot = msf_slot(w, r, rank);
       e[j] = dzo_load_shared(&w.entries[slot]);
       key[j] = msf_entry_key<K>(w, e[j], slot);
     }
   }
-#pragma unroll
-  for (u32 j = 0; j < MSF_STEP; j++)
-    e[j] = msf_renamed(r, e[j]);
+  msf_rename(r, e);
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     bool crosses = first + j * 32 + lane < total && ((e[j].x ^ e[j].y) & MSF_ID) != 0;
@@ -217,7 +243,7 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     if (keep[j] >> lane & 1) {
-      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), slot = msf_slot(w, rank);
+      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), slot = msf_slot(w, r, rank);
       dzo_store_shared(&w.entries[slot], e[j]);
       if (sizeof(K) == 8)
         dzo_store_shared(&w.entry_high[slot], (u32)((u64)key[j] >> 32));
@@ -241,15 +267,27 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
   return many;
 }
 
+/* What abstains this round: as found, or, after hooks, the component that it became part of. */
+__device__ __forceinline__ u32 msf_abstaining(const msf_round &r) {
+  u32 hot = dzo_load_shared(&r.list->hot);
+  if (r.map == NULL || r.of_vertices || hot == MSF_NONE)
+    return hot;
+  return msf_root_of(r.map, hot) & MSF_ID;
+}
+
 /* The pass over the list. */
 template <typename K>
-__device__ __forceinline__ void msf_collect(const msf_work &w, const msf_round &r, int round,
+__device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round,
                                             u64 *s_best) {
+  __shared__ u32 s_abstains;
   bool small = r.components <= MSF_SMALL, tied = false;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
   for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
     s_best[c] = MSF_NEVER;
+  if (threadIdx.x == 0)
+    s_abstains = msf_abstaining(r);
   __syncthreads();
+  r.abstains = s_abstains;
   u32 edges = 0;
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);

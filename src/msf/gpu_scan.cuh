@@ -28,11 +28,6 @@ typedef struct msf_digit {
   bool of_vertex;
 } msf_digit;
 
-template <typename K>
-__device__ __forceinline__ bool msf_upto(msf_bound bound, K key, u32 smaller) {
-  return bound.everything || key < (K)bound.key || (key == (K)bound.key && smaller <= bound.vertex);
-}
-
 /* Does the arc before join the same two vertices and come no later in the order? */
 template <typename K>
 __device__ __forceinline__ bool msf_repeats(const msf_work &w, u32 u, u32 v, K key, u64 arc) {
@@ -99,6 +94,7 @@ __device__ __forceinline__ u32 msf_load_rows(const msf_work &w, msf_rows<K> *row
 typedef struct msf_scan_state {
   bool giant;
   msf_bound high;
+  msf_pool pool;
   msf_writer writer;
   u32 *s_count; /* where digits are counted */
   msf_digit digit;
@@ -141,7 +137,7 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
     if (!s->giant && !__any_sync(DZO_WARP_ALL, crosses[j]))
       continue;
     K key = into[j] || crosses[j] ? msf_key_at<K>(w, arc[j]) : 0;
-    bool below = msf_upto<K>(s->high, key, min(u, v[j]));
+    bool below = s->high.everything || msf_upto<K>(s->high, key, min(u, v[j]));
     if (s->giant)
       msf_keep_first<K>(rows, into[j] && below, k[j], key, first + j * 32 + lane);
     bool emit = crosses[j] && below && !msf_repeats<K>(w, u, v[j], key, arc[j]);
@@ -150,8 +146,8 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
         msf_count_digit<K>(s->s_count, s->digit, key, u);
       continue;
     }
-    u32 slot = msf_take(w, &w.control->list[1], &s->writer, MSF_NONE, emit);
-    msf_put(w, &s->writer, slot, label, other[j], key, arc[j]);
+    u32 slot = msf_take(w, &s->pool, &s->writer, MSF_NONE, emit);
+    msf_put(w, &s->pool, slot, label, other[j], key, arc[j]);
   }
 }
 
@@ -186,10 +182,10 @@ __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *ro
     u32 x = rows->place[dzo_lane()];
     bool emit = x != MSF_NONE;
     if (!COUNT && s->giant && __any_sync(DZO_WARP_ALL, emit)) {
-      u32 slot = msf_take(w, &w.control->list[1], &s->writer, MSF_NONE, emit);
+      u32 slot = msf_take(w, &s->pool, &s->writer, MSF_NONE, emit);
       if (emit)
-        msf_put(w, &s->writer, slot, rows->label[dzo_lane()], w.control->giant,
-                rows->key[dzo_lane()], rows->begin[dzo_lane()] + x);
+        msf_put(w, &s->pool, slot, rows->label[dzo_lane()], w.control->giant, rows->key[dzo_lane()],
+                rows->begin[dzo_lane()] + x);
     }
     __syncwarp();
   }
@@ -202,12 +198,16 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
   msf_control *control = w.control;
   if (msf_is_done(w) && !COUNT)
     return;
-  if (control->list[0].overflow && control->high.everything && !COUNT) {
+  if (control->list[MSF_LIGHTEST].overflow && control->high.everything && !COUNT) {
     if (blockIdx.x == 0 && threadIdx.x == 0)
-      control->list[1].overflow = 1;
+      control->list[MSF_REST].overflow = 1;
     return;
   }
-  msf_scan_state s = {control->mode == MSF_SCAN_GIANT, control->high, msf_writer_new(), s_count,
+  msf_scan_state s = {control->mode == MSF_SCAN_GIANT,
+                      control->high,
+                      msf_pool_of(&control->list[MSF_REST], 1),
+                      msf_writer_new(),
+                      s_count,
                       digit};
   bool plain = control->mode == MSF_SCAN_PLAIN;
   u32 count = plain ? w.n : control->listed, warp = threadIdx.x >> 5;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
   }
   if (!COUNT) {
     msf_close_page(w, &s.writer);
-    msf_close_list<K>(w, &control->list[1], &s.writer);
+    msf_close_pool<K>(w, &s.pool);
     return;
   }
   __syncthreads();

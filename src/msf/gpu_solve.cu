@@ -24,13 +24,16 @@
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
 static const double LIGHT_EDGES_PER_VERTEX = 1.5;
+/* Of these, those that go first. */
+static const double LIGHTEST_EDGES_PER_VERTEX = 0.5;
 /* The list has room for more, since a sample may err. */
 static const double SPARE = 1.35;
 /* With no more edges a vertex all are taken at once. */
 static const double FEW_EDGES_PER_VERTEX = 2.5;
 
 enum {
-  SMALL = 1 << 16, /* arcs of a graph whose edges are all taken at once */
+  FEW_ARCS = 1 << 24, /* of a graph whose light edges are merged at once */
+  SMALL = 1 << 16,    /* arcs of a graph whose edges are all taken at once */
   MOST_SUPERTILES = 1 << 15,
   LEAST_SUPER = 10,
   MOST_SUPER = 15,
@@ -92,7 +95,7 @@ static void plan_list(msf_work *w, const msf_gpu_tuning *tuning) {
   if (tuning->capacity != 0) /* one vertex's edges of equal weight have to fit */
     pages = (tuning->capacity > w->n ? tuning->capacity : w->n) / MSF_PAGE + 1;
   w->chunk = (u32)least_of(pages / FEW_PAGES + 1, MOST_CHUNK);
-  pages += w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
+  pages += 2 * (uint64_t)w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
   if (w->light > 0)
     pages += least_of(MOST_WARPS, w->n / 32 + 1);
   w->capacity = (u32)least_of(pages, UINT32_MAX / MSF_PAGE - 2);
@@ -111,6 +114,12 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
     everything = tuning->light < 0 || edges <= tuning->light * w->n;
   if (!everything)
     w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
+  w->lightest = tuning->lightest > 0     ? tuning->lightest
+                : tuning->lightest < 0   ? 0
+                : graph->arcs > FEW_ARCS ? LIGHTEST_EDGES_PER_VERTEX
+                                         : 0;
+  if (w->light > 0 && w->lightest >= w->light)
+    w->lightest = 0;
   w->presorted = graph->presorted && !graph->maximum && !everything;
   w->by_neighbour = !graph->presorted;
   w->forced_mode = (u32)tuning->scan;
@@ -139,12 +148,13 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   w->next = (u32 *)carve(c, n + 2 * SLACK, 4);
   w->pick = (u32 *)carve(c, n + 2 * SLACK, 4);
   w->label = (u32 *)carve(c, n, 4);
-  w->parent = (u32 *)carve(c, n + 2 * SLACK, 4);
+  w->parent[MSF_LIGHTEST] = w->parent[MSF_REST] = (u32 *)carve(c, n + 2 * SLACK, 4);
+  w->parent[MSF_LIGHT] = w->next;
   w->best[0] = (u64 *)carve(c, half, 8);
   w->best[1] = (u64 *)carve(c, half, 8);
   w->super_row = (u32 *)carve(c, w->supertiles + 1, 4);
-  w->super_pages = (u32 *)carve(c, w->supertiles, 4);
-  w->super_base = (u32 *)carve(c, w->supertiles, 4);
+  w->super_pages = (u32 *)carve(c, 2 * (uint64_t)w->supertiles, 4);
+  w->super_base = (u32 *)carve(c, 2 * (uint64_t)w->supertiles, 4);
   w->records = (msf_record *)carve(c, 2 * (uint64_t)w->supertiles, sizeof *w->records);
   w->entries = (uint4 *)carve(c, pages * MSF_PAGE, 16);
   w->entry_high = wide ? (u32 *)carve(c, pages * MSF_PAGE, 4) : NULL;
@@ -154,8 +164,8 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
     w->group_count[i] = (u32 *)carve(c, pages / MSF_LEAST_WIDTH + SLACK, 4);
   w->place = w->next;
   w->listed = w->pick;
-  w->exact = (u64 *)w->next;
-  w->pair = (u64 *)w->pick;
+  w->exact[MSF_LIGHTEST] = w->exact[MSF_LIGHT] = w->pair = (u64 *)w->pick;
+  w->exact[MSF_REST] = (u64 *)w->next;
   w->member_count = w->giant_bits = (u32 *)w->best[1];
   w->member_base = w->member_count + half;
 }
@@ -222,10 +232,10 @@ template <typename K> static dzo_status extract(solve *s) {
   return step_done(s);
 }
 
-template <typename K> static dzo_status rounds(solve *s, int which, bool compose) {
+template <typename K> static dzo_status rounds(solve *s, bool rest, bool compose) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K>), MSF_ROUND_THREADS);
   unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * 4);
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K>), blocks, MSF_ROUND_THREADS, s->work, which,
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K>), blocks, MSF_ROUND_THREADS, s->work, rest,
                           compose));
   return step_done(s);
 }
@@ -296,30 +306,28 @@ template <typename K> static dzo_status in_phases(solve *s) {
   msf_control *c = s->control;
   uint64_t spare = least_of(MOST_WARPS, s->work.n / 32 + 1);
   uint64_t room = (s->work.capacity > spare ? s->work.capacity - spare : 1) * (uint64_t)MSF_PAGE;
+  uint32_t components = c->list[MSF_REST].components[0];
   if (!s->labelled)
     TRY(label_vertices(s));
   do {
-    uint32_t components =
-        c->list[1].overflow || c->list[1].finished == 0 ? c->list[0].finished : c->list[1].finished;
-    memset(&c->list[1], 0, sizeof c->list[1]);
-    c->list[1].components[0] = components;
-    c->list[1].hot = MSF_NONE;
+    memset(&c->list[MSF_REST], 0, sizeof c->list[MSF_REST]);
+    c->list[MSF_REST].components[0] = components;
+    c->list[MSF_REST].hot = MSF_NONE;
     c->mode = MSF_SCAN_PLAIN;
     c->isolated = 0;
     c->light.everything = 0;
-    c->list[0].overflow = 0;
-    c->list[0].finished = components;
+    c->list[MSF_LIGHTEST].overflow = 0;
     TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
     TRY(choose_prefix<K>(s, room));
     TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
-    TRY(dzo_unit_fill(s->unit, 0, s->work.best[0], 0xff, components * sizeof(u64)));
     TRY((scan<K, false>(s, {})));
-    TRY(rounds<K>(s, 1, true));
+    TRY(rounds<K>(s, true, true));
     bool last = c->high.everything;
     TRY(relabel(s, true, last ? s->forest->labels : NULL));
     TRY(read_control(s));
-    if (c->list[1].overflow)
+    if (c->list[MSF_REST].overflow)
       return dzo_fail(s->unit->context, DZO_E_MEMORY, "the GPU's list of edges is too short");
+    components = c->list[MSF_REST].finished;
   } while (!c->high.everything);
   return DZO_OK;
 }
@@ -331,19 +339,19 @@ template <typename K> static dzo_status solve_keys(solve *s) {
   TRY(dzo_unit_fill(s->unit, 0, s->work.control, 0, sizeof *s->work.control));
   TRY(step_done(s));
   TRY(extract<K>(s));
-  TRY(rounds<K>(s, 0, go_on || labels));
+  TRY(rounds<K>(s, false, go_on || labels));
   if (go_on || labels)
     TRY(label_vertices(s));
   if (go_on) {
     TRY((scan<K, false>(s, {})));
-    TRY(rounds<K>(s, 1, labels));
+    TRY(rounds<K>(s, true, labels));
   }
   if (labels)
     TRY(relabel(s, go_on, s->forest->labels));
   TRY(read_control(s));
   if (s->control->refused)
     return dzo_fail(s->unit->context, DZO_E_UNSUPPORTED, "a vertex has 2^32 arcs or more");
-  if (s->control->list[0].overflow || s->control->list[1].overflow)
+  if (s->control->list[MSF_LIGHTEST].overflow || s->control->list[MSF_REST].overflow)
     TRY(in_phases<K>(s));
   return DZO_OK;
 }
@@ -355,9 +363,10 @@ static dzo_status describe(solve *s) {
   const msf_control *c = s->control;
   msf_gpu_forest *f = s->forest;
   double n = s->work.n;
-  int at = snprintf(f->plan, sizeof f->plan, "light %.2f n, rounds %u+%u, scan %s",
-                    c->list[0].pages * (double)MSF_PAGE / n, c->list[0].rounds, c->list[1].rounds,
-                    SCANS[s->everything ? 0 : c->mode]);
+  double pages = c->list[MSF_LIGHTEST].pages + c->list[MSF_LIGHT].pages;
+  int at = snprintf(f->plan, sizeof f->plan, "light %.2f n, rounds %u+%u+%u, scan %s",
+                    pages * MSF_PAGE / n, c->list[MSF_LIGHTEST].rounds, c->list[MSF_LIGHT].rounds,
+                    c->list[MSF_REST].rounds, SCANS[s->everything ? 0 : c->mode]);
   static const char *const steps[] = {"prepare", "extract", "pick", "hook",
                                       "light",   "label",   "scan", "rest"};
   for (int i = 0; f->timed && i + 1 < s->marks && i < 8; i++) {

@@ -63,22 +63,16 @@ __device__ __forceinline__ void msf_count_samples(const K *x, K key, u32 *s_coun
   __syncthreads();
 }
 
-/* The bound is a pair (key, smaller endpoint), so that it splits equal keys too; where few are
- * equal, all of these are taken. */
-template <typename K> __device__ __forceinline__ void msf_sample(const msf_work &w) {
+/* The bound below which there are about `wanted` edges. It is a pair (key, smaller endpoint), so
+ * that it splits equal keys too; where few are equal, all of these are taken. */
+template <typename K>
+__device__ __forceinline__ msf_bound msf_bound_at(const msf_work &w, const K *x, const u64 *arc,
+                                                  double wanted) {
   __shared__ u32 s_count[256], s_found[2];
-  K x[MSF_SAMPLES_EACH];
-  u64 arc[MSF_SAMPLES_EACH];
   bool part[MSF_SAMPLES_EACH];
-  for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
-    u32 i = threadIdx.x * MSF_SAMPLES_EACH + j;
-    u64 low = w.arcs * i / MSF_SAMPLES, high = w.arcs * (i + 1) / MSF_SAMPLES;
-    arc[j] = low + (high > low ? msf_hash(i + 12345) % (u32)(high - low) : 0);
+  for (u32 j = 0; j < MSF_SAMPLES_EACH; j++)
     part[j] = true;
-    x[j] = msf_key_at<K>(w, arc[j]);
-  }
-  double all = 0.5 * (double)w.arcs, wanted = w.light * w.n;
-  u32 index = (u32)(wanted / all * (MSF_SAMPLES - 1)), below, equal;
+  u32 index = (u32)(wanted / (0.5 * (double)w.arcs) * (MSF_SAMPLES - 1)), below, equal;
   K key = msf_select(x, part, index, s_count, s_found);
   msf_count_samples(x, key, s_count, &below, &equal);
   u32 vertex = MSF_NONE, smaller[MSF_SAMPLES_EACH];
@@ -89,18 +83,37 @@ template <typename K> __device__ __forceinline__ void msf_sample(const msf_work 
     }
     vertex = msf_select(smaller, part, index - below, s_count, s_found);
   }
-  if (threadIdx.x == 0)
-    w.control->light = {key, vertex, 0};
+  return {key, vertex, 0};
+}
+
+/* By one block. */
+template <typename K> __device__ __forceinline__ void msf_sample(const msf_work &w) {
+  K x[MSF_SAMPLES_EACH];
+  u64 arc[MSF_SAMPLES_EACH];
+  for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
+    u32 i = threadIdx.x * MSF_SAMPLES_EACH + j;
+    u64 low = w.arcs * i / MSF_SAMPLES, high = w.arcs * (i + 1) / MSF_SAMPLES;
+    arc[j] = low + (high > low ? msf_hash(i + 12345) % (u32)(high - low) : 0);
+    x[j] = msf_key_at<K>(w, arc[j]);
+  }
+  msf_bound light = {MSF_NEVER, MSF_NONE, 1};
+  if (w.light > 0)
+    light = msf_bound_at(w, x, arc, w.light * w.n);
+  msf_bound lightest = light;
+  if (w.lightest > 0)
+    lightest = msf_bound_at(w, x, arc, w.lightest * w.n);
+  if (threadIdx.x != 0)
+    return;
+  w.control->light = light;
+  w.control->lightest = lightest;
 }
 
 template <typename K>
 __global__ void __launch_bounds__(MSF_SAMPLE_THREADS) msf_k_prepare(msf_work w) {
-  if (blockIdx.x == 0 && w.light > 0)
+  if (blockIdx.x == 0) {
     msf_sample<K>(w);
-  else if (blockIdx.x == 0 && threadIdx.x == 0)
-    w.control->light = {MSF_NEVER, MSF_NONE, 1};
-  if (blockIdx.x == 0)
     return;
+  }
   u64 at = (blockIdx.x - 1) * (u64)blockDim.x + threadIdx.x,
       step = (gridDim.x - 1) * (u64)blockDim.x;
   for (u64 u = at; u < w.n; u += step) {

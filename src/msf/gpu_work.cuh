@@ -36,6 +36,10 @@ enum {
   MSF_SCAN_GROUPED    /* all rows, component by component, whose labels then stay in the cache */
 };
 
+/* Lists of edges. The lightest ones go first: when their components are known, most other light
+ * edges lie inside one. */
+enum { MSF_LIGHTEST, MSF_LIGHT, MSF_REST, MSF_LISTS };
+
 /* The best light arc seen of a row that crosses the border of a supertile; row is NONE if none. */
 typedef struct msf_record {
   u32 row, neighbour, arc; /* arc: the low 32 bits */
@@ -50,7 +54,7 @@ typedef struct msf_list_state {
   u32 overflow; /* there were too few; the list is void */
   u32 finished; /* components that have no edge left */
   u32 rounds;
-  u32 hot;                              /* the component that abstains next */
+  u32 hot;                              /* a component that abstains next */
   u64 inverse_least, most, ones, zeros; /* ~least and greatest key; bits that are 1, 0 somewhere */
   u32 components[MSF_ROUNDS + 1];
   u32 edges[MSF_ROUNDS + 1];
@@ -65,15 +69,16 @@ typedef struct msf_bound {
 } msf_bound;
 
 typedef struct msf_control {
-  msf_bound light, high; /* high: of the arcs that the scan takes now */
+  msf_bound lightest, light;
+  msf_bound high; /* of the arcs that the scan takes now */
   u32 ticket;
   u32 forest; /* arcs found */
   u32 mode;
   u32 giant, share; /* of 256 sampled arc ends */
   u32 listed;       /* vertices that the scan goes through */
   u32 isolated;
-  u32 refused;            /* a row has 2^32 arcs or more */
-  msf_list_state list[2]; /* light edges; candidates */
+  u32 refused; /* a row has 2^32 arcs or more */
+  msf_list_state list[MSF_LISTS];
   u64 histogram[256];
 } msf_control;
 
@@ -89,23 +94,29 @@ typedef struct msf_work {
   bool by_neighbour; /* rows ascend by neighbour */
   bool aligned;      /* keys can be read 16 bytes at a time */
   u64 negative, flip;
-  double light; /* edges a vertex that make the light prefix, 0 for all */
-  u64 cache;    /* bytes of the second-level cache */
+  double light;    /* edges a vertex that are light, 0 for all */
+  double lightest; /* and that are the lightest, 0 for all light ones */
+  u64 cache;       /* bytes of the second-level cache */
   u32 forced_mode;
 
   u32 *next, *pick; /* [n] picked neighbour, low bits of the picked arc */
   u32 *label;       /* [n] */
-  u32 *parent;      /* [n] by rounds */
   u64 *best[2];     /* [n / 2] */
+  /* Parents of components, of the rounds one behind the other, on each list: [n]; the second list's
+   * lie in next, the third's where those of the first were. */
+  u32 *parent[MSF_LISTS];
   /* Later uses of the same memory. */
   u32 *listed, *place;             /* [n] = pick, next */
   u32 *member_count, *member_base; /* [n / 2] = best[1] */
   u32 *giant_bits;                 /* = best[1] */
-  u64 *exact, *pair;               /* [n / 2] = next, pick */
+  u64 *exact[MSF_LISTS];           /* [n / 2] = pick, pick, next */
+  u64 *pair;                       /* [n / 2] = pick */
 
   u32 supertiles;
-  int super_log; /* arcs, or rows where presorted, of a supertile */
-  u32 *super_row, *super_pages, *super_base;
+  int super_log;  /* arcs, or rows where presorted, of a supertile */
+  u32 *super_row; /* [supertiles + 1] */
+  /* Of the lightest edges' pages, then of those of the other light edges: [2 * supertiles]. */
+  u32 *super_pages, *super_base;
   msf_record *records; /* [2 * supertiles] */
 
   u32 capacity; /* pages */
@@ -122,7 +133,7 @@ typedef struct msf_work {
 
 /* All edges were light, and all fitted. */
 __device__ __forceinline__ bool msf_is_done(const msf_work &w) {
-  return w.control->light.everything && !w.control->list[0].overflow;
+  return w.control->light.everything && !w.control->list[MSF_LIGHTEST].overflow;
 }
 
 __device__ __forceinline__ u32 msf_hash(u32 x) {
