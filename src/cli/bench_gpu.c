@@ -52,14 +52,13 @@ static void describe(gpu_bench *bench) {
   }
 }
 
-/* Small graphs are for seconds; then the rates are measured quickly too. */
-static bool is_small(const bench_settings *settings) {
+bool gpu_bench_is_small(const bench_settings *settings) {
   return settings->quick || (settings->scale != 0 && settings->scale < 20);
 }
 
 static dzo_status measure_rates(gpu_bench *bench) {
   gpu_machine *m = &bench->machine;
-  bool small = is_small(bench->settings);
+  bool small = gpu_bench_is_small(bench->settings);
   DZO_TRY(dzo_gpu_read_rate(bench->unit, UINT64_C(1) << (small ? 22 : 32), &m->read_rate));
   DZO_TRY(dzo_gpu_random_rate(bench->unit, UINT64_C(1) << (small ? 18 : 24), &m->near_rate));
   return dzo_gpu_random_rate(bench->unit, UINT64_C(1) << (small ? 22 : 30), &m->far_rate);

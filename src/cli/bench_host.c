@@ -424,7 +424,7 @@ static cli_exit run_graphs(host_job *job) {
 cli_exit gpu_bench_host(gpu_bench *bench) {
   host_job job = {.bench = bench,
                   .hybrid = bench->settings->common.device.kind == DZO_DEVICE_HYBRID};
-  uint64_t bytes = UINT64_C(1) << (bench->settings->quick || bench->settings->scale != 0 ? 20 : 28);
+  uint64_t bytes = UINT64_C(1) << (gpu_bench_is_small(bench->settings) ? 20 : 28);
   if (dzo_gpu_bus_rate(bench->unit, bytes, &bench->machine.bus_rate) != DZO_OK) {
     cli_error("bench: %s", dzo_context_message(bench->context));
     return CLI_FAILED;
