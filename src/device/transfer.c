@@ -6,10 +6,10 @@
 
 #include "base/parallel.h"
 
-enum { STAGES = 4, FIRST_MARK = 22, GRAIN = 1 << 18 };
+enum { STAGES = 4, FIRST_MARK = 22, GRAIN = 1 << 18, SMALL_PAGE = 1 << 12, LARGE_PAGE = 1 << 21 };
 
 /* Below, the driver is as fast. */
-#define STAGE_BYTES (UINT64_C(4) << 20)
+#define STAGE_BYTES (UINT64_C(8) << 20)
 
 typedef struct copy_job {
   char *to;
@@ -57,12 +57,12 @@ dzo_status dzo_unit_send(dzo_unit *unit, void *to_device, const void *from_host,
   return dzo_unit_wait(unit, 0);
 }
 
-dzo_status dzo_unit_fetch(dzo_unit *unit, void *to_host, const void *from_device, uint64_t bytes) {
-  if (bytes <= STAGE_BYTES)
-    return copy_small(unit, to_host, from_device, bytes);
-  char *stages;
-  DZO_TRY(dzo_unit_staging(unit, STAGES * STAGE_BYTES, (void **)&stages));
+dzo_status dzo_unit_fetch_pieces(dzo_unit *unit, const void *from_device, uint64_t bytes,
+                                 dzo_take_fn take, void *argument) {
   uint64_t pieces = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
+  char *stages;
+  DZO_TRY(
+      dzo_unit_staging(unit, (pieces < STAGES ? pieces : STAGES) * STAGE_BYTES, (void **)&stages));
   for (uint64_t i = 0; i < pieces + STAGES - 1; i++) {
     if (i < pieces) {
       DZO_TRY(dzo_unit_copy(unit, 0, stages + i % STAGES * STAGE_BYTES,
@@ -73,9 +73,40 @@ dzo_status dzo_unit_fetch(dzo_unit *unit, void *to_host, const void *from_device
       continue;
     /* The oldest piece that is on its way. */
     uint64_t done = i - (STAGES - 1);
+    if (done >= pieces)
+      break;
     DZO_TRY(dzo_unit_wait_mark(unit, FIRST_MARK + (int)(done % STAGES)));
-    copy_bytes(unit, (char *)to_host + done * STAGE_BYTES, stages + done % STAGES * STAGE_BYTES,
-               piece_bytes(done, bytes));
+    take(argument, stages + done % STAGES * STAGE_BYTES, done * STAGE_BYTES,
+         piece_bytes(done, bytes));
   }
   return DZO_OK;
+}
+
+typedef struct fetch_job {
+  const dzo_unit *unit;
+  char *to;
+} fetch_job;
+
+static void take_copy(void *argument, const void *piece, uint64_t first, uint64_t bytes) {
+  const fetch_job *job = argument;
+  copy_bytes(job->unit, job->to + first, piece, bytes);
+}
+
+dzo_status dzo_unit_fetch(dzo_unit *unit, void *to_host, const void *from_device, uint64_t bytes) {
+  if (bytes <= STAGE_BYTES)
+    return copy_small(unit, to_host, from_device, bytes);
+  fetch_job job = {unit, to_host};
+  dzo_unit_touch(unit, to_host, bytes);
+  return dzo_unit_fetch_pieces(unit, from_device, bytes, take_copy, &job);
+}
+
+static void touch_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  volatile char *bytes = argument;
+  for (uint64_t i = begin; i < end; i += SMALL_PAGE)
+    bytes[i] = 0;
+}
+
+void dzo_unit_touch(const dzo_unit *unit, void *host, uint64_t bytes) {
+  dzo_parallel_for(unit->context->threads, bytes, LARGE_PAGE, touch_range, host);
 }

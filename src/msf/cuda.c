@@ -8,73 +8,20 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "device/transfer.h"
 #include "graph/resident.h"
 #include "msf/engine.h"
 #include "msf/gpu.h"
 #include "msf/gpu_result.h"
 #include "msf/gpu_stream.h"
 
-enum { GRAIN = 1 << 16, STAGES = 2, FIRST_MARK = DZO_MARKS - STAGES };
-#define STAGE_BYTES (UINT64_C(4) << 20)
+enum { SUM_GRAIN = 1 << 14 };
 
-/* ---- Downloading ------------------------------------------------------------------------------
+/* ---- Weights ----------------------------------------------------------------------------------
  */
 
-/* `count` items of `size` bytes, of which those before `first` have been taken. */
-typedef void (*take_fn)(void *argument, const void *items, uint64_t first, uint64_t count);
-
-static dzo_status send_piece(dzo_unit *unit, char *stage, const void *from, uint64_t piece,
-                             uint64_t bytes) {
-  uint64_t begin = piece * STAGE_BYTES, turn = piece % STAGES;
-  uint64_t length = bytes - begin < STAGE_BYTES ? bytes - begin : STAGE_BYTES;
-  DZO_TRY(dzo_unit_copy(unit, 0, stage + turn * STAGE_BYTES, (const char *)from + begin, length));
-  return dzo_unit_mark(unit, 0, FIRST_MARK + (int)turn);
-}
-
-/* Device memory by way of pinned memory: one piece is on its way while the last is taken. */
-static dzo_status download(dzo_unit *unit, const void *from, uint64_t count, uint64_t size,
-                           take_fn take, void *argument) {
-  uint64_t bytes = count * size, in_piece = STAGE_BYTES / size;
-  uint64_t pieces = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
-  void *stage = NULL;
-  if (pieces > 0)
-    DZO_TRY(dzo_unit_staging(unit, (pieces < STAGES ? pieces : STAGES) * STAGE_BYTES, &stage));
-  for (uint64_t i = 0; i <= pieces && pieces > 0; i++) {
-    if (i < pieces)
-      DZO_TRY(send_piece(unit, stage, from, i, bytes));
-    if (i == 0)
-      continue;
-    uint64_t first = (i - 1) * in_piece, turn = (i - 1) % STAGES, left = count - first;
-    DZO_TRY(dzo_unit_wait_mark(unit, FIRST_MARK + (int)turn));
-    take(argument, (const char *)stage + turn * STAGE_BYTES, first,
-         left < in_piece ? left : in_piece);
-  }
-  return DZO_OK;
-}
-
-typedef struct copy_job {
-  int threads;
-  char *to;
-  const char *from;
-} copy_job;
-
-static void copy_range(void *argument, uint64_t begin, uint64_t end, int thread) {
-  (void)thread;
-  const copy_job *job = argument;
-  memcpy(job->to + begin, job->from + begin, (size_t)(end - begin));
-}
-
-static void copy_bytes(copy_job *job, const void *items, uint64_t begin, uint64_t bytes) {
-  copy_job here = {.to = job->to + begin, .from = items};
-  dzo_parallel_for(job->threads, bytes, GRAIN, copy_range, &here);
-}
-
-static void take_numbers(void *argument, const void *items, uint64_t first, uint64_t count) {
-  copy_bytes(argument, items, first * sizeof(uint64_t), count * sizeof(uint64_t));
-}
-
-static void take_labels(void *argument, const void *items, uint64_t first, uint64_t count) {
-  copy_bytes(argument, items, first * sizeof(uint32_t), count * sizeof(uint32_t));
+static uint64_t key_bytes(const dzo_weight_map *map) {
+  return map->wide ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
 typedef struct sum_job {
@@ -94,11 +41,11 @@ static void sum_range(void *argument, uint64_t begin, uint64_t end, int thread) 
                 dzo_key_pattern(job->map, job->map->wide ? keys64[i] : keys32[i]));
 }
 
-static void take_keys(void *argument, const void *items, uint64_t first, uint64_t count) {
+static void take_keys(void *argument, const void *piece, uint64_t first, uint64_t bytes) {
   (void)first;
   sum_job *job = argument;
-  job->keys = items;
-  dzo_parallel_for(job->threads, count, GRAIN / 8, sum_range, job);
+  job->keys = piece;
+  dzo_parallel_for(job->threads, bytes / key_bytes(job->map), SUM_GRAIN, sum_range, job);
 }
 
 /* ---- A resident graph -------------------------------------------------------------------------
@@ -131,8 +78,8 @@ static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_
     return DZO_E_MEMORY;
   for (int t = 0; t < threads; t++)
     msf_sum_init(&job.sums[t]);
-  uint64_t size = graph->map.wide ? sizeof(uint64_t) : sizeof(uint32_t);
-  dzo_status status = download(unit, found->keys, found->count, size, take_keys, &job);
+  dzo_status status = dzo_unit_fetch_pieces(unit, found->keys,
+                                            found->count * key_bytes(&graph->map), take_keys, &job);
   for (int t = 1; t < threads; t++)
     msf_sum_merge(&job.sums[0], &job.sums[t]);
   out->weight = msf_sum_weight(&job.sums[0], graph->map.type);
@@ -149,10 +96,9 @@ static dzo_status take_result(dzo_unit *unit, const dzo_graph *graph, const msf_
   out->component_of = dzo_alloc(context, graph->vertices, sizeof *out->component_of);
   if (out->edges == NULL || out->component_of == NULL)
     return DZO_E_MEMORY;
-  copy_job numbers = {.threads = context->threads, .to = (char *)out->edges};
-  copy_job labels = {.threads = context->threads, .to = (char *)out->component_of};
-  DZO_TRY(download(unit, found->labels, graph->vertices, sizeof(uint32_t), take_labels, &labels));
-  DZO_TRY(download(unit, found->numbers, found->count, sizeof(uint64_t), take_numbers, &numbers));
+  DZO_TRY(dzo_unit_fetch(unit, out->component_of, found->labels,
+                         graph->vertices * sizeof *out->component_of));
+  DZO_TRY(dzo_unit_fetch(unit, out->edges, found->numbers, found->count * sizeof *out->edges));
   return sum_weights(unit, graph, found, out);
 }
 

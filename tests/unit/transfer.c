@@ -51,7 +51,7 @@ static void check(dzo_context *context, uint64_t bytes) {
 
 static void all_sizes_arrive(void **unused) {
   (void)unused;
-  const uint64_t piece = UINT64_C(4) << 20;
+  const uint64_t piece = UINT64_C(8) << 20;
   const uint64_t sizes[] = {0,         1,         4097,          piece - 1,     piece,
                             piece + 1, 2 * piece, 4 * piece + 3, 9 * piece - 5, 5 * piece};
   for (int threads = 1; threads <= 3; threads += 2) {
@@ -74,7 +74,7 @@ static void a_failure_ends_it(void **unused) {
     if (context == NULL)
       skip();
     dzo_unit *unit = dzo_context_gpu(context);
-    uint64_t bytes = UINT64_C(21) << 20;
+    uint64_t bytes = UINT64_C(41) << 20;
     char *memory = dzo_calloc(context, bytes, 1);
     void *there;
     assert_non_null(memory);
