@@ -22,6 +22,8 @@ END
 
 build=${DZO_BUILD_DIR:-build-gpu}
 failed=()
+trap 'jobs -p | xargs -r kill 2>/dev/null' EXIT
+trap 'exit 143' INT TERM
 
 headline() { printf '\n==== %s\n' "$*"; }
 
@@ -60,22 +62,27 @@ run_tests() {
   ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
 }
 
-# The tests in which every kernel meets every kind of graph, made small, all at once.
-sanitize() { # TOOL
-  local tool=$1 pids=() bad=0 name i
-  local names=(parity gpu_solve gpu_stream gpu_check seed primitives)
-  for name in "${names[@]}"; do
-    DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 150 \
-      compute-sanitizer --tool "$tool" --error-exitcode 99 --print-limit 10 \
-      "$build/tests/unit/test_$name" >"$build/$tool-$name.log" 2>&1 &
-    pids+=($!)
+# The tests in which every kernel meets every kind of graph, made small, all at once, each under both
+# tools.
+sanitize() {
+  local pids=() runs=() bad=0 tool name i log
+  for tool in memcheck racecheck; do
+    for name in parity gpu_solve gpu_stream gpu_check seed primitives; do
+      log=$build/$tool-$name.log
+      DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 170 \
+        compute-sanitizer --tool $tool --error-exitcode 99 --print-limit 10 \
+        "$build/tests/unit/test_$name" >"$log" 2>&1 &
+      pids+=($!)
+      runs+=("$tool-$name")
+    done
   done
-  for i in "${!names[@]}"; do
+  for i in "${!runs[@]}"; do
+    log=$build/${runs[$i]}.log
     if wait "${pids[$i]}"; then
-      printf '%-12s %s\n' "${names[$i]}" "$(tail -n 1 "$build/$tool-${names[$i]}.log")"
+      printf '%-22s %s\n' "${runs[$i]}" "$(tail -n 1 "$log")"
     else
-      grep -v -e ' RUN ' -e ' OK ' "$build/$tool-${names[$i]}.log" | head -n 40
-      printf '%-12s FAILED, see %s\n' "${names[$i]}" "$build/$tool-${names[$i]}.log"
+      grep -v -e ' RUN ' -e ' OK ' "$log" | head -n 40
+      printf '%-22s FAILED; all of it is in %s\n' "${runs[$i]}" "$log"
       bad=1
     fi
   done
@@ -100,9 +107,7 @@ if [ "$what" = test ] || [ "$what" = all ]; then
   part "tests on the GPU" run_tests
 fi
 if [ "$what" = sanitize ] || [ "$what" = all ]; then
-  for tool in memcheck racecheck; do
-    part "compute-sanitizer $tool" sanitize "$tool"
-  done
+  part "compute-sanitizer" sanitize
 fi
 if [ "$what" = bench ] || [ "$what" = all ]; then
   part "bench" bench
