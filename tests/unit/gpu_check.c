@@ -591,6 +591,33 @@ static bool is_right(const dzo_edges *edges, const uint64_t *numbers, uint64_t c
   return valid != 0;
 }
 
+/* A malformed edge is the CPU's to tell of. */
+static void expect_malformed(const dzo_edges *edges, const uint64_t *numbers, uint64_t count,
+                             const char *word) {
+  dzo_msf_claim claim;
+  dzo_msf_claim_init(&claim);
+  claim.count = count;
+  claim.numbers = numbers;
+  int valid;
+  assert_int_equal(dzo_msf_verify(host.context, edges, &claim, &valid), DZO_E_ARGUMENT);
+  assert_non_null(strstr(dzo_context_message(host.context), word));
+}
+
+static void spoil_edges(dzo_edges edges, const uint64_t *numbers, uint64_t count) {
+  uint64_t last = edges.count - 1;
+  assert_true(numbers[count - 1] < last);
+  float *weight = (float *)(uintptr_t)edges.weights + last, kept_weight = *weight;
+  uint32_t *v = (uint32_t *)(uintptr_t)edges.v + last, kept_v = *v;
+  *weight = strtof("nan", NULL);
+  expect_malformed(&edges, numbers, count, "not a number");
+  *weight = kept_weight;
+  *v = (uint32_t)edges.vertices;
+  expect_malformed(&edges, numbers, count, "vertices");
+  *v = UINT32_MAX;
+  expect_malformed(&edges, numbers, count, "vertices");
+  *v = kept_v;
+}
+
 /* dzo_msf_verify() on a context with a GPU, which takes the list in two pieces. */
 static void long_lists_are_settled(void **state) {
   (void)state;
@@ -618,6 +645,7 @@ static void long_lists_are_settled(void **state) {
   assert_true(asked);
   assert_string_equal(dzo_context_notice(host.context), "");
   assert_false(is_right(&edges, numbers, count - 1, &asked));
+  spoil_edges(edges, numbers, count);
   gpu_host other = host;
   for (uint64_t k = 2; k < 100; k *= 3) {
     host = gpu_host_open();
