@@ -29,8 +29,8 @@ typedef struct msf_gpu_graph {
   uint32_t vertices; /* below 2^30 */
   uint64_t arcs;     /* below 2^36 */
   const uint64_t *offsets;
-  const uint32_t *neighbours;         /* NULL: compressed */
-  const dzo_compressed *compressed;   /* host struct whose arrays are device memory */
+  const uint32_t *neighbours;       /* NULL: compressed */
+  const dzo_compressed *compressed; /* host struct whose arrays are device memory */
   const void *keys;
   msf_key_type key_type;
   bool presorted; /* rows ascend in the weight */
