@@ -3,6 +3,7 @@
 #include "msf/result.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "base/item.h"
@@ -10,7 +11,7 @@
 #include "base/parallel.h"
 
 /* Edge numbers this many times sparser than the edges are kept in a list, not in a bitmap. */
-enum { GRAIN = 1 << 14, SPARSE = 64 };
+enum { GRAIN = 1 << 14, SPARSE = 64, CLEAR_GRAIN = 1 << 18 /* a large page */ };
 
 /* Turn counts of `ranges` ranges into what stands before each; the total. */
 static uint64_t accumulate(uint64_t *counts, uint64_t ranges) {
@@ -94,13 +95,21 @@ dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t
 
 /* ---- The edge numbers taken ------------------------------------------------------------------ */
 
+static void clear_words(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  uint64_t *words = argument;
+  memset(words + begin, 0, (size_t)(end - begin) * sizeof *words);
+}
+
 dzo_status msf_taken_init(dzo_context *context, msf_taken *taken, uint64_t number_bound,
                           uint64_t edges, uint64_t capacity) {
   *taken = (msf_taken){.words = number_bound / 64 + 1, .capacity = capacity};
   if (number_bound / SPARSE <= edges)
-    taken->bitmap = dzo_calloc(context, taken->words, sizeof *taken->bitmap);
+    taken->bitmap = dzo_alloc(context, taken->words, sizeof *taken->bitmap);
   else
     taken->list = dzo_alloc(context, capacity, sizeof *taken->list);
+  if (taken->bitmap != NULL)
+    dzo_parallel_for(context->threads, taken->words, CLEAR_GRAIN, clear_words, taken->bitmap);
   return taken->bitmap != NULL || taken->list != NULL ? DZO_OK : DZO_E_MEMORY;
 }
 
