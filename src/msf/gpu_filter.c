@@ -17,9 +17,10 @@ static void *cut(cutter *c, uint64_t count, uint64_t size) {
   return piece;
 }
 
-static uint64_t scratch_bytes(uint64_t edges) {
-  uint64_t sort = dzo_gpu_sort_keys_bytes(edges);
-  uint64_t sum = dzo_gpu_sum_bytes(edges / MSF_TILE + 1);
+static uint64_t scratch_bytes(const msf_filter_shape *shape) {
+  uint64_t tiles = shape->capacity / MSF_TILE + 1;
+  uint64_t sort = dzo_gpu_sort_keys_bytes(shape->capacity);
+  uint64_t sum = dzo_gpu_sum_bytes(tiles > shape->room ? tiles : shape->room);
   return sort > sum ? sort : sum;
 }
 
@@ -40,7 +41,7 @@ static void place(msf_filter *f, cutter *c) {
   f->second = cut(c, shape->capacity, sizeof *f->second);
   f->masks = cut(c, shape->chunk_edges / 32 + MSF_TILE / 32, sizeof *f->masks);
   f->tiles = cut(c, shape->capacity / MSF_TILE + 2, sizeof *f->tiles);
-  f->scratch_bytes = scratch_bytes(shape->capacity);
+  f->scratch_bytes = scratch_bytes(shape);
   f->scratch = cut(c, f->scratch_bytes, 1);
 }
 

@@ -4,7 +4,9 @@
 #include "msf/gpu_filter.h"
 
 #include "device/cuda.h"
+#include "device/primitives.h"
 #include "msf/gpu_filter.cuh"
+#include "msf/gpu_result.h"
 
 /* ---- Edges of a chunk ------------------------------------------------------------------------ */
 
@@ -188,7 +190,17 @@ static __global__ void find_trees(msf_filter f, uint32_t *labels) {
 
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
   *labels = reinterpret_cast<uint32_t *>(f->first);
-  return DZO_LAUNCH(f->unit, 0, find_trees, msf_blocks(*f, f->vertices), 256, *f, *labels);
+  if (f->vertices == 0)
+    return DZO_OK;
+  uint32_t *second = reinterpret_cast<uint32_t *>(f->second);
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, find_trees, msf_blocks(*f, f->vertices), 256, *f, *labels));
+  return msf_gpu_number_trees(f->unit, *labels, f->vertices, second, second + f->shape.capacity,
+                              f->scratch, f->scratch_bytes);
+}
+
+dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint64_t **sorted) {
+  return dzo_gpu_sort_u64(f->unit, 0, f->scratch, f->scratch_bytes, f->first, f->second, count, 0,
+                          bits, sorted);
 }
 
 static __device__ __forceinline__ uint64_t link_key(const msf_filter &f, uint32_t value) {

@@ -102,8 +102,12 @@ dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
 /* After a merge of `count` edges: a bit for each, set if it is in the forest. *bits is device
  * memory, [count / 32]. */
 dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);
-/* After a merge: the tree of each vertex. *labels is device memory, [vertices]. */
+/* After a merge: the tree of each vertex, numbered by smallest vertex. *labels is device memory,
+ * [vertices]. */
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
+/* Sort `count` numbers that were written to f->first, by their lowest bits. *sorted is device
+ * memory. */
+dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint64_t **sorted);
 /* After a merge: for each vertex the heaviest key on its climb to its root, and the root.
  * Valid until the next merge. */
 dzo_status msf_filter_bounds(msf_filter *f);

@@ -34,13 +34,16 @@ void msf_packed_place(msf_packed *packed, unsigned key_bytes, uint32_t edges, ui
   packed->v = cut(&at, edges, 4);
   at += rows > 0 ? SLACK : 0;
   packed->keys = key_bytes > 0 ? cut(&at, edges, key_bytes) : 0;
-  packed->bytes = at;
+}
+
+uint64_t msf_packed_head(const msf_packed *packed) {
+  return packed->v + packed->edges * sizeof(uint32_t);
 }
 
 uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists) {
   uint64_t an_edge = 4 + key_bytes, of_list = 12 + key_bytes;
   uint64_t of_rows = an_edge > 8 ? an_edge : 8;
-  uint64_t bytes = units * (lists ? of_list : of_rows) + units / MSF_TILE * 4 + 2 * SLACK + 64;
+  uint64_t bytes = units * (lists ? of_list : of_rows) + units / MSF_TILE * 4 + 4 * SLACK;
   return (bytes + 255) / 256 * 256;
 }
 
@@ -148,41 +151,51 @@ static inline void copy_words(uint32_t *to, const uint32_t *from, uint64_t count
     memcpy(to + i, from + i, 64);
 }
 
-/* The bounds of the rows' upper parts; their number of arcs. Places in the slot fit 32 bits. */
-DZO_CLONES static uint32_t bound_rows(const dzo_graph *g, const extent *x, uint32_t *starts,
-                                      uint32_t *shifts) {
-  uint32_t edges = 0;
-  for (uint32_t row = x->first.row;; row++) {
-    uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
-    const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
-    uint64_t lower = end > begin ? count_up_to(neighbours, end - begin, row) : 0;
-    uint32_t r = row - x->first.row;
-    starts[r] = edges;
-    shifts[r] = (uint32_t)(begin + lower - g->offsets[row]) - edges;
-    edges += (uint32_t)(end - begin - lower);
-    if (row == x->last)
-      break;
-  }
-  starts[x->last - x->first.row + 1] = edges;
-  return edges;
+/* The same where 15 words behind the row may be read, for short rows without a search, whose steps
+ * wait for each other. */
+static inline uint64_t count_upper_bound(const uint32_t *row, uint64_t count, uint32_t v,
+                                         const uint32_t *readable) {
+  if (count > 64 || count + 16 > (uint64_t)(readable - row))
+    return count_up_to(row, count, v);
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < count; i += 16)
+    for (uint32_t k = 0; k < 16; k++)
+      found += (i + k < count) & (row[i + k] <= v);
+  return found;
 }
 
-DZO_CLONES static void copy_rows(const dzo_graph *g, const extent *x, const uint32_t *starts,
-                                 uint32_t *v, char *keys) {
+/* Where the rows of a chunk are written. */
+typedef struct rows_writer {
+  uint32_t *starts, *shifts, *v;
+  char *keys;
+} rows_writer;
+
+/* The upper parts of all rows of the extent; the number of their arcs. */
+DZO_CLONES static uint32_t write_rows(const dzo_graph *g, const extent *x, const rows_writer *w) {
   const uint32_t *readable = x->neighbours + (x->end - x->first.arc);
   const uint32_t *keys32 = g->keys32, *last32 = keys32 != NULL ? keys32 + g->arcs : NULL;
+  uint32_t edges = 0;
+  uint64_t begin = x->first.arc;
   for (uint32_t row = x->first.row;; row++) {
+    uint64_t end = row_end(g, x, row), count = end - begin;
+    const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
+    uint64_t lower = count > 0 ? count_upper_bound(neighbours, count, row, readable) : 0;
     uint32_t r = row - x->first.row;
-    uint64_t count = starts[r + 1] - starts[r];
-    uint64_t begin = row_end(g, x, row) - count;
-    copy_words(v + starts[r], x->neighbours + (begin - x->first.arc), count, readable);
+    w->starts[r] = edges;
+    w->shifts[r] = (uint32_t)(begin + lower - g->offsets[row]) - edges;
+    copy_words(w->v + edges, neighbours + lower, count - lower, readable);
     if (keys32 != NULL)
-      copy_words((uint32_t *)(void *)keys + starts[r], keys32 + begin, count, last32);
+      copy_words((uint32_t *)(void *)w->keys + edges, keys32 + begin + lower, count - lower,
+                 last32);
     else if (g->keys64 != NULL)
-      memcpy(keys + 8 * (uint64_t)starts[r], g->keys64 + begin, 8 * count);
+      memcpy(w->keys + 8 * (uint64_t)edges, g->keys64 + begin + lower, 8 * (count - lower));
+    edges += (uint32_t)(count - lower);
     if (row == x->last)
       break;
+    begin = end;
   }
+  w->starts[x->last - x->first.row + 1] = edges;
+  return edges;
 }
 
 /* The row in which each tile begins, and the last row. */
@@ -198,13 +211,14 @@ static void find_tiles(const uint32_t *starts, uint32_t rows, uint32_t edges, ui
 
 static void pack_rows(const msf_packer *p, const extent *x, char *slot, msf_packed *out) {
   uint32_t rows = x->last - x->first.row + 1;
-  uint32_t *starts = (uint32_t *)(void *)slot, *shifts = starts + rows + 1;
-  uint32_t edges = bound_rows(p->graph, x, starts, shifts);
+  msf_packed_place(out, p->key_bytes, (uint32_t)(x->end - x->first.arc), rows);
+  rows_writer w = {.starts = (uint32_t *)(void *)(slot + out->starts),
+                   .shifts = (uint32_t *)(void *)(slot + out->shifts),
+                   .v = (uint32_t *)(void *)(slot + out->v),
+                   .keys = slot + out->keys};
   out->first_row = x->first.row;
-  msf_packed_place(out, p->key_bytes, edges, rows);
-  uint32_t *v = (uint32_t *)(void *)(slot + out->v);
-  copy_rows(p->graph, x, starts, v, slot + out->keys);
-  find_tiles(starts, rows, edges, (uint32_t *)(void *)(slot + out->tile_rows));
+  out->edges = write_rows(p->graph, x, &w);
+  find_tiles(w.starts, rows, out->edges, (uint32_t *)(void *)(slot + out->tile_rows));
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */

@@ -16,7 +16,6 @@ typedef struct msf_packed {
   uint32_t rows; /* 0: a list */
   uint32_t first_row;
   uint64_t first_id;
-  uint64_t bytes; /* of the slot, from its beginning */
   bool keyed;
   bool sieved;                                         /* the CPU has filtered it */
   double seconds;                                      /* that packing took */
@@ -26,7 +25,10 @@ typedef struct msf_packed {
 /* The same as the kernels want it, the slot being at `memory`. */
 msf_chunk msf_packed_chunk(const msf_packed *packed, const char *memory);
 
-/* Lay out `rows` rows or, if it is 0, a list. */
+/* Bytes of the slot that hold all but the keys; those, edges * key_bytes, are at `keys`. */
+uint64_t msf_packed_head(const msf_packed *packed);
+
+/* Lay out `rows` rows or, if it is 0, a list, of at most `edges` edges. */
 void msf_packed_place(msf_packed *packed, unsigned key_bytes, uint32_t edges, uint32_t rows);
 /* Bytes of a slot that holds any chunk of `units` rows and arcs, or lists of as many edges. */
 uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists);

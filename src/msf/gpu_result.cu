@@ -107,19 +107,25 @@ uint64_t msf_gpu_result_bytes(const dzo_gpu_csr *graph, uint64_t count) {
   return lay_out(graph, count).bytes;
 }
 
-static dzo_status number_labels(dzo_unit *unit, msf_gpu_result *r, const layout *l) {
-  uint64_t n = r->graph->vertices;
-  char *base = (char *)r->workspace;
-  uint32_t *first = (uint32_t *)base, *flags = (uint32_t *)(base + l->flags);
-  unsigned blocks = blocks_for(n);
-  DZO_TRY(dzo_unit_fill(unit, 0, first, 0xff, 4 * (uint64_t)r->components));
-  DZO_TRY(DZO_LAUNCH(unit, 0, find_first, blocks, THREADS, (const uint32_t *)r->labels, n, first));
-  DZO_TRY(DZO_LAUNCH(unit, 0, flag_firsts, blocks, THREADS, (const uint32_t *)r->labels, n,
+dzo_status msf_gpu_number_trees(dzo_unit *unit, uint32_t *labels, uint64_t vertices,
+                                uint32_t *first, uint32_t *flags, void *scratch,
+                                uint64_t scratch_bytes) {
+  unsigned blocks = blocks_for(vertices);
+  DZO_TRY(dzo_unit_fill(unit, 0, first, 0xff, 4 * vertices));
+  DZO_TRY(
+      DZO_LAUNCH(unit, 0, find_first, blocks, THREADS, (const uint32_t *)labels, vertices, first));
+  DZO_TRY(DZO_LAUNCH(unit, 0, flag_firsts, blocks, THREADS, (const uint32_t *)labels, vertices,
                      (const uint32_t *)first, flags));
-  DZO_TRY(dzo_gpu_exclusive_sum_u32(unit, 0, base + l->sum_scratch, l->bytes - l->sum_scratch,
-                                    flags, flags, n));
-  return DZO_LAUNCH(unit, 0, number_trees, blocks, THREADS, r->labels, n, (const uint32_t *)first,
-                    (const uint32_t *)flags);
+  DZO_TRY(dzo_gpu_exclusive_sum_u32(unit, 0, scratch, scratch_bytes, flags, flags, vertices));
+  return DZO_LAUNCH(unit, 0, number_trees, blocks, THREADS, labels, vertices,
+                    (const uint32_t *)first, (const uint32_t *)flags);
+}
+
+static dzo_status number_labels(dzo_unit *unit, msf_gpu_result *r, const layout *l) {
+  char *base = (char *)r->workspace;
+  return msf_gpu_number_trees(unit, r->labels, r->graph->vertices, (uint32_t *)base,
+                              (uint32_t *)(base + l->flags), base + l->sum_scratch,
+                              l->bytes - l->sum_scratch);
 }
 
 static int bits_of(uint64_t bound) {

@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* Number trees, which `labels` number anyhow below `vertices`, by their smallest vertices. `first`
+ * and `flags` are [vertices]; scratch of dzo_gpu_sum_bytes(vertices). All device memory. */
+dzo_status msf_gpu_number_trees(dzo_unit *unit, uint32_t *labels, uint64_t vertices,
+                                uint32_t *first, uint32_t *flags, void *scratch,
+                                uint64_t scratch_bytes);
+
 /* All arrays are device memory. */
 typedef struct msf_gpu_result {
   const dzo_gpu_csr *graph; /* with its edge numbers */

@@ -2,6 +2,8 @@
 /* Copyright The dzo authors */
 #include "msf/gpu_ring.h"
 
+#include <string.h>
+
 #include "base/parallel.h"
 
 enum { FILTERS = 0, COPIES = 1 }; /* queues */
@@ -55,6 +57,26 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
   return fits(shape, low, bytes);
 }
 
+/* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
+ * batch is merged. */
+static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
+  for (shape->group_chunks = 32; shape->group_chunks > 0; shape->group_chunks /= 2) {
+    shape->device_slots = (MSF_GROUPS - 1) * shape->group_chunks;
+    if (slots_bytes(shape) <= bytes / 10)
+      break;
+  }
+  bool fit = shape->group_chunks > 0;
+  if (!fit) {
+    shape->group_chunks = 1;
+    shape->device_slots = MSF_GROUPS - 1;
+  }
+  uint64_t slots = 2 * (uint64_t)shape->threads + 4;
+  if (slots > MSF_SLOTS_MAX)
+    slots = MSF_SLOTS_MAX;
+  shape->slots = slots < shape->device_slots ? (uint32_t)slots : shape->device_slots;
+  return fit || shape->units == UNITS_MIN;
+}
+
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
   uint64_t units = UNITS_MAX, piece = shape->piece > 0 ? shape->piece : shape->edges;
   while (units > UNITS_MIN && units / 2 >= piece)
@@ -62,12 +84,7 @@ bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
   for (; units >= UNITS_MIN; units /= 2) {
     shape->units = units;
     shape->filter.chunk_edges = units;
-    shape->group_chunks = units >= UNITS_MAX / 16 ? 4 : 1;
-    shape->device_slots = 7 * shape->group_chunks;
-    shape->slots = 2 * (uint32_t)shape->threads + shape->group_chunks;
-    if (shape->slots > shape->device_slots)
-      shape->slots = shape->device_slots;
-    if ((units == UNITS_MIN || slots_bytes(shape) <= bytes / 10) && fit_batch(shape, bytes))
+    if (plan_slots(shape, bytes) && fit_batch(shape, bytes))
       return true;
   }
   return false;
@@ -97,9 +114,11 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
       &staging));
   *ring = (msf_ring){.unit = unit,
                      .slot_bytes = slot_bytes,
+                     .key_bytes = shape->key_bytes,
                      .slots = shape->slots,
                      .device_slots = shape->device_slots,
                      .group_chunks = shape->group_chunks,
+                     .copy_chunks = (shape->slots + 7) / 8,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
                      .mask_words = mask_words};
@@ -137,9 +156,10 @@ static dzo_status count_group(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(FILTERED, ring->counted)));
   DZO_TRY(retain_until(ring, group_at(ring, ring->counted)->end));
   ring->known = ring->counts[ring->counted % MSF_GROUPS];
+  uint64_t end = group_at(ring, ring->counted)->end;
   ring->counted++;
-  if (ring->copied < ring->counted)
-    ring->copied = ring->counted;
+  while (ring->copied < ring->copies && ring->copy_ends[ring->copied % MSF_GROUPS] <= end)
+    ring->copied++;
   return DZO_OK;
 }
 
@@ -147,7 +167,6 @@ static dzo_status close_group(msf_ring *ring) {
   while (ring->closed - ring->counted >= MSF_GROUPS)
     DZO_TRY(count_group(ring));
   uint64_t group = ring->closed;
-  DZO_TRY(dzo_unit_mark(ring->unit, COPIES, mark_of(COPIED, group)));
   DZO_TRY(msf_filter_count(&ring->filter, &ring->counts[group % MSF_GROUPS]));
   DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, mark_of(FILTERED, group)));
   *group_at(ring, group) = (msf_ring_group){ring->submitted, ring->open_edges};
@@ -176,22 +195,42 @@ dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
   return DZO_OK;
 }
 
-uint64_t msf_ring_released(const msf_ring *ring) {
-  uint64_t groups = ring->retain != NULL ? ring->counted : ring->copied;
-  return groups == 0 ? 0 : ring->groups[(groups - 1) % MSF_GROUPS].end;
+/* ---- Groups of copies ------------------------------------------------------------------------ */
+
+static uint64_t last_copy_end(const msf_ring *ring) {
+  return ring->copies == 0 ? 0 : ring->copy_ends[(ring->copies - 1) % MSF_GROUPS];
 }
 
-dzo_status msf_ring_reclaim(msf_ring *ring) {
-  uint64_t groups = ring->retain != NULL ? ring->counted : ring->copied;
-  if (groups == ring->closed && ring->submitted > last_end(ring))
-    DZO_TRY(close_group(ring));
-  if (groups == ring->closed)
-    return DZO_OK;
-  if (ring->retain != NULL)
-    return count_group(ring);
+static dzo_status await_copies(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED, ring->copied)));
   ring->copied++;
   return DZO_OK;
+}
+
+static dzo_status close_copies(msf_ring *ring) {
+  if (ring->copies - ring->copied >= MSF_GROUPS)
+    DZO_TRY(await_copies(ring));
+  DZO_TRY(dzo_unit_mark(ring->unit, COPIES, mark_of(COPIED, ring->copies)));
+  ring->copy_ends[ring->copies % MSF_GROUPS] = ring->submitted;
+  ring->copies++;
+  return DZO_OK;
+}
+
+uint64_t msf_ring_released(const msf_ring *ring) {
+  if (ring->retain != NULL)
+    return ring->counted == 0 ? 0 : ring->groups[(ring->counted - 1) % MSF_GROUPS].end;
+  return ring->copied == 0 ? 0 : ring->copy_ends[(ring->copied - 1) % MSF_GROUPS];
+}
+
+dzo_status msf_ring_reclaim(msf_ring *ring) {
+  if (ring->retain != NULL) {
+    if (ring->counted == ring->closed && ring->submitted > last_end(ring))
+      DZO_TRY(close_group(ring));
+    return ring->counted < ring->closed ? count_group(ring) : DZO_OK;
+  }
+  if (ring->copied == ring->copies && ring->submitted > last_copy_end(ring))
+    DZO_TRY(close_copies(ring));
+  return ring->copied < ring->copies ? await_copies(ring) : DZO_OK;
 }
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
@@ -237,8 +276,11 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
       DZO_TRY(msf_ring_merge(ring));
     char *to = ring->device + ring->submitted % ring->device_slots * ring->slot_bytes;
     DZO_TRY(await_slot(ring));
-    DZO_TRY(
-        dzo_unit_copy(ring->unit, COPIES, to, msf_ring_slot(ring, ring->submitted), packed->bytes));
+    const char *from = msf_ring_slot(ring, ring->submitted);
+    DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to, from, msf_packed_head(packed)));
+    if (packed->keyed)
+      DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->keys, from + packed->keys,
+                            (uint64_t)packed->edges * ring->key_bytes));
     DZO_TRY(dzo_unit_mark(ring->unit, COPIES, ARRIVED));
     DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED));
     msf_chunk chunk = msf_packed_chunk(packed, to);
@@ -249,6 +291,8 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   }
   ring->submitted++;
   ring->open_edges += packed->edges;
+  if (ring->submitted - last_copy_end(ring) >= ring->copy_chunks)
+    DZO_TRY(close_copies(ring));
   if (ring->submitted - last_end(ring) >= ring->group_chunks)
     DZO_TRY(close_group(ring));
   return DZO_OK;
@@ -256,7 +300,7 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
 
 /* ---- The way back ---------------------------------------------------------------------------- */
 
-enum { PIECE_MAX = 1 << 20, FETCH_GRAIN = 1 << 13, COLUMNS_MAX = 8 };
+enum { PIECE_MAX = 1 << 20, FETCH_GRAIN = 1 << 13 };
 
 dzo_status msf_ring_components(msf_ring *ring, uint32_t *components) {
   DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, ring->counts, &ring->filter.control->components,
@@ -267,50 +311,71 @@ dzo_status msf_ring_components(msf_ring *ring, uint32_t *components) {
 }
 
 typedef struct fetch_job {
-  uint64_t first;
-  const uint32_t *columns[COLUMNS_MAX];
+  msf_piece piece;
   msf_take_fn take;
   void *argument;
 } fetch_job;
 
 static void take_range(void *argument, uint64_t begin, uint64_t end, int thread) {
-  (void)thread;
   const fetch_job *job = argument;
-  job->take(job->argument, job->first, job->columns, begin, end);
+  job->take(job->argument, &job->piece, begin, end, thread);
 }
 
-/* Where column k of a piece arrives; pieces take turns with the halves of the staging slots. */
-static uint32_t *landing(const msf_ring *ring, uint64_t piece, int number, int half, int k) {
-  return (uint32_t *)(void *)ring->staging + piece * (uint64_t)(half * number + k);
+/* What is fetched, in pieces of `words` items, which take turns with the halves of the slots. */
+typedef struct fetch {
+  uint32_t *const *columns;
+  int number;
+  uint64_t count, words;
+} fetch;
+
+/* Where column k of a piece arrives; behind the columns are the answers. */
+static uint32_t *landing(const msf_ring *ring, const fetch *f, uint64_t at, int k) {
+  uint64_t half = at / f->words % 2;
+  return (uint32_t *)(void *)ring->staging +
+         f->words * (half * (uint64_t)(f->number + 2) + (uint64_t)k);
 }
 
-static dzo_status ask(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
-                      uint64_t piece, uint64_t at) {
-  uint64_t here = count - at < piece ? count - at : piece;
-  int half = (int)(at / piece % 2);
-  for (int k = 0; k < number; k++)
-    DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, landing(ring, piece, number, half, k),
-                          columns[k] + at, here * sizeof **columns));
-  return dzo_unit_mark(ring->unit, FILTERS, half);
+static uint64_t words_at(const fetch *f, uint64_t at) {
+  return f->count - at < f->words ? f->count - at : f->words;
+}
+
+static dzo_status ask(msf_ring *ring, const fetch *f, uint64_t at) {
+  for (int k = 0; k < f->number; k++)
+    DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, landing(ring, f, at, k), f->columns[k] + at,
+                          words_at(f, at) * sizeof(uint32_t)));
+  return dzo_unit_mark(ring->unit, FILTERS, (int)(at / f->words % 2));
 }
 
 dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
-                          msf_take_fn take, void *argument) {
-  uint64_t piece = ring->slots * ring->slot_bytes / 2 / sizeof **columns / (uint64_t)number;
-  if (piece > PIECE_MAX)
-    piece = PIECE_MAX;
+                          msf_take_fn take, void *argument, uint64_t *answers) {
+  fetch f = {columns, number, count, 0};
+  f.words = ring->slots * ring->slot_bytes / 2 / sizeof(uint32_t) / (uint64_t)(number + 2);
+  f.words = f.words < PIECE_MAX ? f.words & ~UINT64_C(1) : PIECE_MAX;
   if (count > 0)
-    DZO_TRY(ask(ring, columns, number, count, piece, 0));
-  for (uint64_t at = 0; at < count; at += piece) {
-    if (count - at > piece)
-      DZO_TRY(ask(ring, columns, number, count, piece, at + piece));
-    int half = (int)(at / piece % 2);
-    DZO_TRY(dzo_unit_wait_mark(ring->unit, half));
-    fetch_job job = {.first = at, .take = take, .argument = argument};
+    DZO_TRY(ask(ring, &f, 0));
+  for (uint64_t at = 0; at < count; at += f.words) {
+    if (count - at > f.words)
+      DZO_TRY(ask(ring, &f, at + f.words));
+    DZO_TRY(dzo_unit_wait_mark(ring->unit, (int)(at / f.words % 2)));
+    fetch_job job = {.piece.first = at, .take = take, .argument = argument};
     for (int k = 0; k < number; k++)
-      job.columns[k] = landing(ring, piece, number, half, k);
-    dzo_parallel_for(ring->unit->context->threads, count - at < piece ? count - at : piece,
-                     FETCH_GRAIN, take_range, &job);
+      job.piece.columns[k] = landing(ring, &f, at, k);
+    job.piece.answers = (uint64_t *)(void *)landing(ring, &f, at, number);
+    dzo_parallel_for(ring->unit->context->threads, words_at(&f, at), FETCH_GRAIN, take_range, &job);
+    if (answers != NULL)
+      DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, answers + at, job.piece.answers,
+                            words_at(&f, at) * sizeof *answers));
   }
-  return DZO_OK;
+  return answers != NULL ? dzo_unit_wait(ring->unit, FILTERS) : DZO_OK;
+}
+
+static void take_words(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
+                       int thread) {
+  (void)thread;
+  uint32_t *to = argument;
+  memcpy(to + piece->first + begin, piece->columns[0] + begin, (end - begin) * sizeof *to);
+}
+
+dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to) {
+  return msf_ring_fetch(ring, &words, 1, count, take_words, to, NULL);
 }

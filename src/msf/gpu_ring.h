@@ -9,7 +9,7 @@
 #include "msf/gpu_filter.h"
 #include "msf/gpu_pack.h"
 
-enum { MSF_GROUPS = 8, MSF_DEVICE_SLOTS_MAX = 7 * 8 };
+enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 56 };
 
 typedef struct msf_ring_group {
   uint64_t end;   /* the chunk after its last */
@@ -24,19 +24,22 @@ typedef struct msf_ring {
   dzo_unit *unit;
   msf_filter filter;
   uint64_t slot_bytes;
+  unsigned key_bytes;
   uint32_t slots;        /* of staging memory: chunk c is in slot c % slots */
   uint32_t device_slots; /* on the device, likewise */
   uint32_t group_chunks; /* of a group, at most */
+  uint32_t copy_chunks;  /* of a group of copies */
   char *staging;
   char *device;
   uint64_t *counts; /* staging, [MSF_GROUPS] edges in the columns after each group */
   msf_ring_group groups[MSF_GROUPS];
-  uint64_t closed;     /* groups so far */
-  uint64_t copied;     /* of them, those known to have left their staging slots */
-  uint64_t counted;    /* of them, those whose count is known */
-  uint64_t submitted;  /* chunks */
-  uint64_t known;      /* edges in the columns at most, after the last group counted */
-  uint64_t open_edges; /* submitted in the group that is not closed */
+  uint64_t closed;                /* groups so far */
+  uint64_t counted;               /* of them, those whose count is known */
+  uint64_t copy_ends[MSF_GROUPS]; /* the same for groups of copies: the chunk after the last */
+  uint64_t copies, copied;        /* so far; of them, those known to have left their slots */
+  uint64_t submitted;             /* chunks */
+  uint64_t known;                 /* edges in the columns at most, after the last group counted */
+  uint64_t open_edges;            /* submitted in the group that is not closed */
   uint64_t merges;
   msf_retain_fn retain; /* or NULL */
   void *retain_argument;
@@ -85,12 +88,22 @@ dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count);
 /* After a merge: the number of trees. */
 dzo_status msf_ring_components(msf_ring *ring, uint32_t *components);
 
-/* Handles the items begin .. end - 1 of a piece that begins with item `first`. Any thread. */
-typedef void (*msf_take_fn)(void *argument, uint64_t first, const uint32_t *const *columns,
-                            uint64_t begin, uint64_t end);
+/* Part of what comes back from the GPU: items first .. of columns of words. */
+typedef struct msf_piece {
+  uint64_t first;
+  const uint32_t *columns[MSF_COLUMNS];
+  uint64_t *answers; /* an answer to each item, if they are asked for */
+} msf_piece;
+
+/* Handles the items begin .. end - 1 of a piece. Any thread. */
+typedef void (*msf_take_fn)(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
+                            int thread);
 /* Run `take` over device columns of `count` words, brought piece by piece through the staging
- * slots, when nothing is on its way to the GPU. */
+ * slots, when nothing is on its way to the GPU. Its answers, unless `answers` is NULL, go back
+ * there. */
 dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
-                          msf_take_fn take, void *argument);
+                          msf_take_fn take, void *argument, uint64_t *answers);
+/* Bring device words to the host. */
+dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to);
 
 #endif

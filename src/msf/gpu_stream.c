@@ -139,67 +139,89 @@ static void work(void *argument, int thread, int threads) {
 
 typedef struct forest_job {
   const graph_stream *s;
-  uint64_t *arcs, *keys;
-  uint32_t *labels;
+  msf_sum *sums; /* [threads] */
 } forest_job;
 
-enum { U, ID, KEY, KEY_HIGH }; /* columns as they are fetched */
+enum { U, ID, KEY, KEY_HIGH, BLOCK = 64 }; /* columns as they are fetched */
 
-static void take_edges(void *argument, uint64_t first, const uint32_t *const *columns,
-                       uint64_t begin, uint64_t end) {
+/* The numbers of edges, each of which is somewhere in memory, and their weights. */
+static void take_edges(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
+                       int thread) {
   const forest_job *job = argument;
-  const uint64_t *offsets = job->s->graph->offsets;
-  bool wide = job->s->packer.key_bytes == 8;
-  for (uint64_t i = begin; i < end; i++) {
-    uint64_t key = columns[KEY][i];
-    if (wide)
-      key |= (uint64_t)columns[KEY_HIGH][i] << 32;
-    job->arcs[first + i] = offsets[columns[U][i]] + columns[ID][i];
-    job->keys[first + i] = key ^ job->s->packer.flip;
+  const dzo_graph *g = job->s->graph;
+  uint64_t key_mask = g->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
+  for (uint64_t at = begin; at < end; at += BLOCK) {
+    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
+    uint64_t arcs[BLOCK];
+    for (unsigned i = 0; i < count; i++) {
+      arcs[i] = g->offsets[piece->columns[U][at + i]] + piece->columns[ID][at + i];
+      if (g->numbers32 != NULL)
+        DZO_PREFETCH(&g->numbers32[arcs[i]]);
+      else
+        DZO_PREFETCH(&g->numbers64[arcs[i]]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+      uint64_t key = piece->columns[KEY][at + i];
+      if (g->keys64 != NULL)
+        key |= (uint64_t)piece->columns[KEY_HIGH][at + i] << 32;
+      key = (key ^ job->s->packer.flip) & key_mask;
+      piece->answers[at + i] = dzo_arc_number(g, arcs[i]);
+      msf_sum_add(&job->sums[thread], g->map.type, dzo_key_pattern(&g->map, key));
+    }
   }
 }
 
-static void take_labels(void *argument, uint64_t first, const uint32_t *const *columns,
-                        uint64_t begin, uint64_t end) {
-  const forest_job *job = argument;
-  memcpy(job->labels + first + begin, columns[0] + begin, (end - begin) * sizeof *job->labels);
+static int bits_below(uint64_t bound) {
+  int bits = 1;
+  while (bits < 64 && bound >> bits != 0)
+    bits++;
+  return bits;
 }
 
-static dzo_status fetch_forest(graph_stream *s, forest_job *job, uint64_t count) {
+/* Edge numbers are looked up here and sorted there. */
+static dzo_status fetch_edges(graph_stream *s, forest_job *job, dzo_msf *out) {
   msf_filter *filter = &s->ring.filter;
-  uint32_t *const edges[] = {filter->columns[MSF_U], filter->columns[MSF_ID],
-                             filter->columns[MSF_KEY], filter->columns[MSF_KEY_HIGH]};
+  const dzo_graph *g = s->graph;
+  uint32_t *const columns[] = {filter->columns[MSF_U], filter->columns[MSF_ID],
+                               filter->columns[MSF_KEY], filter->columns[MSF_KEY_HIGH]};
+  uint64_t *sorted;
+  DZO_TRY(msf_ring_fetch(&s->ring, columns, g->keys64 != NULL ? 4 : 3, out->count, take_edges, job,
+                         filter->first));
+  for (int t = 1; t < s->context->threads; t++)
+    msf_sum_merge(&job->sums[0], &job->sums[t]);
+  out->weight = msf_sum_weight(&job->sums[0], g->map.type);
+  note(s, "numbers");
+  DZO_TRY(msf_filter_sort_numbers(filter, out->count, bits_below(g->number_bound), &sorted));
+  return msf_ring_fetch_words(&s->ring, (uint32_t *)sorted, 2 * out->count, (uint32_t *)out->edges);
+}
+
+static dzo_status fetch_labels(graph_stream *s, dzo_msf *out) {
   uint32_t *labels;
-  job->arcs = dzo_alloc(s->context, count, sizeof *job->arcs);
-  job->keys = dzo_alloc(s->context, count, sizeof *job->keys);
-  if (job->arcs == NULL || job->keys == NULL)
-    return DZO_E_MEMORY;
-  DZO_TRY(msf_filter_labels(filter, &labels));
-  DZO_TRY(
-      msf_ring_fetch(&s->ring, edges, s->packer.key_bytes == 8 ? 4 : 3, count, take_edges, job));
-  return msf_ring_fetch(&s->ring, &labels, 1, s->graph->vertices, take_labels, job);
+  DZO_TRY(msf_filter_labels(&s->ring.filter, &labels));
+  return msf_ring_fetch_words(&s->ring, labels, s->graph->vertices, out->component_of);
 }
 
 static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
-  uint64_t count;
-  uint32_t components;
+  dzo_context *context = s->context;
   DZO_TRY(msf_ring_merge(&s->ring));
-  DZO_TRY(msf_ring_settle(&s->ring, &count));
-  DZO_TRY(msf_ring_components(&s->ring, &components));
+  DZO_TRY(msf_ring_settle(&s->ring, &out->count));
+  DZO_TRY(msf_ring_components(&s->ring, &out->components));
   note(s, "merge");
+  if (out->count + out->components != s->graph->vertices)
+    return dzo_fail(context, DZO_E_INTERNAL, "a forest of the wrong size");
+  out->edges = dzo_alloc(context, out->count, sizeof *out->edges);
+  out->component_of = dzo_alloc(context, s->graph->vertices, sizeof *out->component_of);
   forest_job job = {.s = s};
-  job.labels = dzo_alloc(s->context, s->graph->vertices, sizeof *job.labels);
-  dzo_status status = job.labels != NULL ? fetch_forest(s, &job, count) : DZO_E_MEMORY;
-  note(s, "fetch");
-  if (status == DZO_OK) {
-    msf_arcs found = {job.arcs, count, job.keys, job.labels, components};
-    status = msf_result_from_arcs(s->context, s->graph, &found, out);
-  } else {
-    dzo_free(job.labels);
+  job.sums = dzo_alloc(context, (uint64_t)context->threads, sizeof *job.sums);
+  if (out->edges == NULL || out->component_of == NULL || job.sums == NULL) {
+    dzo_free(job.sums);
+    return DZO_E_MEMORY;
   }
-  dzo_free(job.arcs);
-  dzo_free(job.keys);
-  return status;
+  for (int t = 0; t < context->threads; t++)
+    msf_sum_init(&job.sums[t]);
+  dzo_status status = fetch_edges(s, &job, out);
+  dzo_free(job.sums);
+  return status == DZO_OK ? fetch_labels(s, out) : status;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

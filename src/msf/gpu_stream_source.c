@@ -24,7 +24,7 @@ typedef struct source_stream {
   dzo_weight_type type;
   uint64_t units; /* edges of a chunk of the ring, at most */
   msf_ring ring;
-  msf_packed packed[MSF_DEVICE_SLOTS_MAX];
+  msf_packed packed[MSF_SLOTS_MAX];
   uint64_t filled; /* chunks packed for the ring */
   msf_mirror mirror;
   bool replaying;  /* the mirror's own edges are on their way to a new ring */
@@ -130,12 +130,6 @@ static dzo_status retain(void *argument, uint64_t chunk, const uint32_t *masks) 
   return msf_mirror_add(&s->mirror, packed, msf_ring_slot(&s->ring, chunk), masks);
 }
 
-static void take_words(void *argument, uint64_t first, const uint32_t *const *columns,
-                       uint64_t begin, uint64_t end) {
-  uint32_t *words = argument;
-  memcpy(words + first + begin, columns[0] + begin, (end - begin) * sizeof *words);
-}
-
 /* Merge on the GPU, and in the mirror. */
 static dzo_status merge(source_stream *s) {
   uint64_t count = 0, words;
@@ -149,7 +143,7 @@ static dzo_status merge(source_stream *s) {
   if (status == DZO_OK)
     status = msf_filter_taken(&s->ring.filter, count, &taken);
   if (status == DZO_OK)
-    status = msf_ring_fetch(&s->ring, &taken, 1, words, take_words, bits);
+    status = msf_ring_fetch_words(&s->ring, taken, words, bits);
   if (status == DZO_OK && count != s->mirror.count)
     status = dzo_fail(s->context, DZO_E_INTERNAL, "the mirror of a stream differs from it");
   if (status == DZO_OK)
@@ -365,8 +359,7 @@ static dzo_status make_result(source_stream *s, dzo_msf *out) {
     return DZO_E_MEMORY;
   uint32_t *labels;
   DZO_TRY(msf_filter_labels(&s->ring.filter, &labels));
-  DZO_TRY(msf_ring_fetch(&s->ring, &labels, 1, out->vertices, take_words, out->component_of));
-  DZO_TRY(msf_number_components(s->context, out->component_of, out->vertices, out->components));
+  DZO_TRY(msf_ring_fetch_words(&s->ring, labels, out->vertices, out->component_of));
   fill_edges(s, out);
   out->device = s->hybrid ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
   (void)snprintf(

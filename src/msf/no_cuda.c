@@ -30,6 +30,13 @@ dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
   return missing(unit);
 }
 
+dzo_status msf_gpu_number_trees(dzo_unit *unit, uint32_t *labels, uint64_t vertices,
+                                uint32_t *first, uint32_t *flags, void *scratch,
+                                uint64_t scratch_bytes) {
+  (void)labels, (void)vertices, (void)first, (void)flags, (void)scratch, (void)scratch_bytes;
+  return missing(unit);
+}
+
 uint64_t msf_gpu_result_bytes(const dzo_gpu_csr *graph, uint64_t count) {
   (void)graph, (void)count;
   return 0;
@@ -113,6 +120,11 @@ dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
 
 dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits) {
   (void)count, (void)bits;
+  return missing(f->unit);
+}
+
+dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint64_t **sorted) {
+  (void)count, (void)bits, (void)sorted;
   return missing(f->unit);
 }
 
