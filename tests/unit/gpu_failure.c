@@ -171,11 +171,87 @@ static void a_failing_upload_leaves_the_graph(void **state) {
   random_graph_free(g);
 }
 
+/* ---- Memory of the host ---------------------------------------------------------------------- */
+
+/* An allocator that fails once. Accessed atomically. */
+typedef struct failing {
+  uint64_t calls, fail_at;
+  int64_t live;
+} failing;
+
+static void *fail_or_allocate(void *user, size_t bytes) {
+  failing *f = user;
+  if (__atomic_fetch_add(&f->calls, 1, __ATOMIC_RELAXED) ==
+      __atomic_load_n(&f->fail_at, __ATOMIC_RELAXED))
+    return NULL;
+  void *block = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+  if (block != NULL)
+    __atomic_add_fetch(&f->live, 1, __ATOMIC_RELAXED);
+  return block;
+}
+
+static void release(void *user, void *pointer) {
+  failing *f = user;
+  __atomic_sub_fetch(&f->live, 1, __ATOMIC_RELAXED);
+  free(pointer);
+}
+
+/* Uploads (if it may), solves, and looks: the forest, or DZO_E_MEMORY and nothing. True if no
+ * allocation failed. */
+static bool solve_without_memory(const trial *t, const random_graph *g, const oracle_forest *f,
+                                 uint64_t k) {
+  failing allocator = {0, UINT64_MAX, 0};
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.device = t->device;
+  options.threads = 2;
+  options.allocator = (dzo_allocator){&allocator, fail_or_allocate, release};
+  dzo_context *context;
+  if (dzo_context_create(&options, &context) != DZO_OK)
+    skip();
+  dzo_graph *graph = prepare(context, &g->edges, t->how);
+  allocator.calls = 0;
+  allocator.fail_at = k;
+  dzo_status status = t->upload ? dzo_graph_upload(context, graph) : DZO_OK;
+  assert_true(status == DZO_OK || status == DZO_E_MEMORY);
+  dzo_msf *msf = (dzo_msf *)&options;
+  status = dzo_msf_run(context, graph, NULL, &msf);
+  bool failed = allocator.calls > k;
+  allocator.fail_at = UINT64_MAX;
+  assert_true((status == DZO_OK) == (msf != NULL));
+  assert_true(status == DZO_OK || (failed && status == DZO_E_MEMORY));
+  if (msf != NULL)
+    expect_forest(context, msf, graph, &g->edges, f, "an allocation fails");
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  dzo_context_destroy(context);
+  assert_int_equal(allocator.live, 0);
+  return !failed;
+}
+
+static void host_memory_that_runs_out_is_survived(void **state) {
+  (void)state;
+  static const trial trials[] = {{DZO_DEVICE_CUDA, 0, false, BY_NEIGHBOUR},
+                                 {DZO_DEVICE_CUDA, 0, true, COMPRESSED},
+                                 {DZO_DEVICE_HYBRID, 0, false, BY_WEIGHT}};
+  random_graph *g = some_graph(DZO_WEIGHT_F64);
+  oracle_forest *f = oracle_solve(&g->edges, 0, 0);
+  for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+    uint64_t k = 0;
+    while (!solve_without_memory(&trials[i], g, f, k))
+      assert_in_range(++k, 1, ENOUGH);
+    assert_in_range(k, 3, ENOUGH);
+  }
+  oracle_free(f);
+  random_graph_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_lost_gpu_leaves_the_right_forest),
       cmocka_unit_test(a_lost_gpu_loses_no_streamed_edge),
       cmocka_unit_test(a_failing_upload_leaves_the_graph),
+      cmocka_unit_test(host_memory_that_runs_out_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
