@@ -92,6 +92,7 @@ typedef struct gpu_row {
   double seed_median, seed_least; /* 0: not run */
   char plan[256];
   char steps[256];        /* of a run that was timed in itself */
+  char call_plan[256];    /* of dzo_msf_run() */
   bool verified, on_host; /* who verified it */
   char reason[256];
 } gpu_row;

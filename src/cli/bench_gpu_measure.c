@@ -203,6 +203,8 @@ static dzo_status call_on(gpu_run *run, dzo_context *context, const uint64_t *nu
   /* It counts only if the GPU did it. */
   if (status == DZO_OK && dzo_msf_device(msf) == DZO_DEVICE_CUDA)
     bench_summarize(times, CALL_REPEATS, &row->call_median, &row->call_least);
+  if (status == DZO_OK)
+    (void)snprintf(row->call_plan, sizeof row->call_plan, "%s", dzo_msf_plan(msf));
   if (status == DZO_OK && !gpu_bench_same(msf, numbers, run->forest.count)) {
     row->verified = false;
     (void)snprintf(row->reason, sizeof row->reason, "dzo_msf_run() gave other edges");

@@ -116,6 +116,8 @@ void gpu_json_row(cli_json *json, const gpu_row *row) {
   cli_json_count(json, "components", row->components);
   cli_json_text(json, "plan", row->plan);
   cli_json_text(json, "steps", row->steps);
+  if (row->call_plan[0] != '\0')
+    cli_json_text(json, "call_plan", row->call_plan);
   json_seconds(json, row);
   cli_json_real(json, "x_floor", row->median / row->floor);
   if (row->seed_median > 0)
