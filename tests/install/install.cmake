@@ -118,7 +118,7 @@ expect_answer(${program})
 
 # ---- The README's program -----------------------------------------------------------------------
 file(READ ${SOURCE}/README.md readme)
-string(REGEX MATCH "```c\n([^`]*)```" found "${readme}")
+string(REGEX MATCH "```c\n(#include[^`]*)```" found "${readme}")
 file(WRITE ${WORK}/consumer/readme.c "${CMAKE_MATCH_1}")
 run(${compile} ${WORK}/consumer/readme.c -o ${program} ${flags})
 run(${program} ${SOURCE}/data/coquimbo.gr.gz)
