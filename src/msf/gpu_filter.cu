@@ -52,7 +52,7 @@ static __device__ __forceinline__ chunk_edge read_edge(const msf_filter &f, cons
 
 /* Is a tie between the new edge e and edge i of the forest, which came before, won by e? */
 static __device__ bool wins_tie(const msf_filter &f, const chunk_edge &e, uint32_t i) {
-  if (f.shape.ordered)
+  if (f.shape.ordered && !f.loose)
     return false;
   uint64_t a = msf_name(f, e.u), b = msf_name(f, e.v);
   uint64_t c = msf_name(f, f.columns[MSF_U][i]), d = msf_name(f, f.columns[MSF_V][i]);
@@ -64,8 +64,8 @@ static __device__ bool wins_tie(const msf_filter &f, const chunk_edge &e, uint32
 template <bool DIRECT>
 static __device__ __forceinline__ bool precedes(const msf_filter &f, const chunk_edge &e,
                                                 uint32_t value) {
-  if (DIRECT)
-    return (uint32_t)e.key < value;
+  if (DIRECT) /* a tie that may be won is left to the merge */
+    return (uint32_t)e.key < value || (f.loose && (uint32_t)e.key == value);
   if (value == MSF_NODE_NONE)
     return false;
   uint64_t key = msf_column_key(f, value);

@@ -56,6 +56,7 @@ typedef struct msf_filter {
   dzo_unit *unit;
   msf_filter_shape shape;
   uint64_t vertices;
+  bool loose; /* from now on ordered edges do not come in order among equal keys */
   uint32_t *columns[MSF_COLUMNS]; /* [capacity] each, or NULL */
   msf_node *nodes;                /* [2 * room + 128] */
   uint64_t *names;                /* [room] or NULL */

@@ -77,8 +77,9 @@ static dzo_status sort_by(const msf_filter &f, part which, int bits, uint64_t **
 static dzo_status rank(msf_filter *filter, merge *m) {
   const msf_filter &f = *filter;
   bool wanted[PARTS] = {false, false, false, false, true, f.shape.wide};
-  wanted[MAX_NAME] = wanted[MIN_NAME] = !f.shape.ordered;
-  wanted[MAX_NAME_HIGH] = wanted[MIN_NAME_HIGH] = !f.shape.ordered && f.shape.named;
+  bool by_names = !f.shape.ordered || f.loose;
+  wanted[MAX_NAME] = wanted[MIN_NAME] = by_names;
+  wanted[MAX_NAME_HIGH] = wanted[MIN_NAME_HIGH] = by_names && f.shape.named;
   uint64_t *order = NULL;
   for (int i = 0; i < PARTS; i++) {
     int bits = i < MIN_NAME_HIGH && !f.shape.named ? bits_of(f.vertices) : 32;

@@ -47,6 +47,11 @@ uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists) {
   return (bytes + 255) / 256 * 256;
 }
 
+uint64_t msf_slot_list_edges(uint64_t slot_bytes, unsigned key_bytes) {
+  uint64_t bytes = slot_bytes - 4 * SLACK;
+  return bytes / (12 + key_bytes);
+}
+
 msf_chunk msf_packed_chunk(const msf_packed *p, const char *memory) {
   const bool rows = p->rows > 0;
   return (msf_chunk){.edges = p->edges,
@@ -244,6 +249,16 @@ static list_writer open_list(const msf_packer *p, uint64_t most, char *slot) {
   return w;
 }
 
+static void close_list(const msf_packer *p, const list_writer *w, char *slot, msf_packed *out) {
+  msf_packed_place(out, p->key_bytes, w->count, 0);
+  memmove(slot + out->ids, w->ids, 4 * (uint64_t)w->count);
+  memmove(slot + out->v, w->v, 4 * (uint64_t)w->count);
+  if (w->wide != NULL)
+    memmove(slot + out->keys, w->wide, 8 * (uint64_t)w->count);
+  else if (w->narrow != NULL)
+    memmove(slot + out->keys, w->narrow, 4 * (uint64_t)w->count);
+}
+
 static inline void write_edge(list_writer *w, uint32_t u, uint32_t v, uint32_t id, uint64_t key) {
   w->u[w->count] = u;
   w->v[w->count] = v;
@@ -273,109 +288,76 @@ static void pack_list(const msf_packer *p, const extent *x, char *slot, msf_pack
     if (row == x->last)
       break;
   }
-  msf_packed_place(out, p->key_bytes, w.count, 0);
-  memmove(slot + out->ids, w.ids, 4 * (uint64_t)w.count);
-  memmove(slot + out->v, w.v, 4 * (uint64_t)w.count);
-  if (w.wide != NULL)
-    memmove(slot + out->keys, w.wide, 8 * (uint64_t)w.count);
-  else if (w.narrow != NULL)
-    memmove(slot + out->keys, w.narrow, 4 * (uint64_t)w.count);
+  close_list(p, &w, slot, out);
 }
 
-/* ---- Sieved rows ----------------------------------------------------------------------------- */
+/* ---- Edges picked ---------------------------------------------------------------------------- */
 
-/* Arcs begin .. end - 1 of a row, `neighbours` being those of arc `begin`, that the sieve lets
- * through: their places from `base` on. Written for every arc, and kept by advancing, since which
- * are kept is hard to foretell. */
-DZO_CLONES static uint32_t sieve32(const uint32_t *keys, const uint32_t *neighbours, uint32_t count,
-                                   uint32_t flip, uint32_t bound, const uint32_t *bits,
-                                   uint32_t base, uint32_t *kept) {
-  uint32_t number = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t v = neighbours[i];
-    uint32_t drop = ((keys[i] ^ flip) >= bound) & (bits[v / 32] >> v % 32 & 1);
-    kept[number] = base + i;
-    number += 1 - drop;
-  }
-  return number;
-}
-
-static uint32_t sieve64(const dzo_graph *g, uint64_t begin, const uint32_t *neighbours,
-                        uint32_t count, uint64_t flip, const msf_sieve_view *view, uint32_t base,
-                        uint32_t *kept) {
-  uint32_t number = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t drop = ((dzo_arc_key(g, begin + i) ^ flip) >= view->bound) &
-                    (uint32_t)msf_sieve_has(view, neighbours[i]);
-    kept[number] = base + i;
-    number += 1 - drop;
-  }
-  return number;
-}
-
-/* The places in the extent of the arcs that are let through; their number. */
-static uint32_t sieve_rows(const msf_packer *p, const extent *x, const msf_sieve_view *view,
-                           uint32_t *kept) {
+/* Those of up to 64 arcs from `arc` on whose keys are at most `last`. */
+static uint64_t light_mask(const msf_packer *p, uint64_t arc, unsigned count) {
   const dzo_graph *g = p->graph;
-  uint32_t number = 0;
+  if (g->keys32 != NULL)
+    return p->scan.at_most32(g->keys32 + arc, count, (uint32_t)p->flip, (uint32_t)p->last);
+  return p->scan.at_most64(g->keys64 + arc, count, p->flip, p->last);
+}
+
+/* Goes over the keys without looking at rows, whose bounds are found for the light ones only. False
+ * if the slot is too short. */
+static bool list_light(const msf_packer *p, const extent *x, list_writer *w) {
+  const dzo_graph *g = p->graph;
+  uint32_t row = x->first.row;
+  for (uint64_t at = x->first.arc; at < x->end; at += 64) {
+    unsigned count = x->end - at < 64 ? (unsigned)(x->end - at) : 64;
+    uint64_t mask = light_mask(p, at, count);
+    if (w->count + (unsigned)__builtin_popcountll(mask) > p->list_edges)
+      return false;
+    for (; mask != 0; mask &= mask - 1) {
+      uint64_t arc = at + (unsigned)__builtin_ctzll(mask);
+      uint32_t v = g->neighbours[arc];
+      while (g->offsets[row + 1] <= arc)
+        row++;
+      if (v > row)
+        write_edge(w, row, v, (uint32_t)(arc - g->offsets[row]), dzo_arc_key(g, arc));
+    }
+  }
+  return true;
+}
+
+/* An edge between two vertices outside is packed from the smaller one's row. */
+static bool list_outside(const msf_packer *p, const extent *x, list_writer *w) {
+  const dzo_graph *g = p->graph;
   for (uint32_t row = x->first.row;; row++) {
     uint64_t begin = row_begin(g, x, row), end = row_end(g, x, row);
-    const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
-    uint64_t lower = end > begin ? count_up_to(neighbours, end - begin, row) : 0;
-    uint32_t count = (uint32_t)(end - begin - lower), base = (uint32_t)(begin - x->first.arc);
-    base += (uint32_t)lower;
-    if (!msf_sieve_has(view, row))
-      for (uint32_t i = 0; i < count; i++)
-        kept[number++] = base + i;
-    else if (g->keys32 != NULL)
-      number += sieve32(g->keys32 + begin + lower, neighbours + lower, count, (uint32_t)p->flip,
-                        (uint32_t)view->bound, view->bits, base, kept + number);
-    else
-      number +=
-          sieve64(g, begin + lower, neighbours + lower, count, p->flip, view, base, kept + number);
+    bool inside = p->giant[row / 32] >> row % 32 & 1;
+    if (!inside && w->count + (end - begin) > p->list_edges)
+      return false;
+    for (uint64_t arc = begin; !inside && arc < end; arc++) {
+      uint32_t v = g->neighbours[arc];
+      uint64_t key = dzo_arc_key(g, arc);
+      if ((key ^ p->flip) > p->last && (v > row || p->giant[v / 32] >> v % 32 & 1))
+        write_edge(w, row, v, (uint32_t)(arc - g->offsets[row]), key);
+    }
     if (row == x->last)
-      break;
+      return true;
   }
-  return number;
 }
 
-static void list_kept(const msf_packer *p, const extent *x, const uint32_t *kept, uint32_t number,
-                      char *slot, msf_packed *out) {
-  const dzo_graph *g = p->graph;
-  list_writer w = open_list(p, number, slot);
-  uint32_t row = x->first.row;
-  for (uint32_t i = 0; i < number; i++) {
-    uint64_t arc = x->first.arc + kept[i];
-    while (g->offsets[row + 1] <= arc)
-      row++;
-    write_edge(&w, row, x->neighbours[kept[i]], (uint32_t)(arc - g->offsets[row]),
-               dzo_arc_key(g, arc));
-  }
-  msf_packed_place(out, p->key_bytes, number, 0);
-}
-
-/* False if too many are let through for a list to be the shorter way. */
-static bool pack_sieved(const msf_packer *p, const extent *x, const msf_sieve_view *view,
-                        int thread, char *slot, msf_packed *out) {
-  uint32_t *kept = p->kept + (uint64_t)thread * (p->units + 1);
-  uint32_t number = sieve_rows(p, x, view, kept);
-  if (number > p->units / 3)
-    return false;
-  list_kept(p, x, kept, number, slot, out);
-  out->sieved = true;
-  return true;
+static void pack_picked(const msf_packer *p, const extent *x, char *slot, msf_packed *out) {
+  list_writer w = open_list(p, p->list_edges, slot);
+  bool fits = p->packing == MSF_PACK_LIGHT ? list_light(p, x, &w) : list_outside(p, x, &w);
+  close_list(p, &w, slot, out);
+  out->overflow = !fits;
 }
 
 void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_packed *out) {
   double begin = dzo_clock();
   extent x = extent_of(p, chunk, thread);
   *out = (msf_packed){0};
-  msf_sieve_view *view = NULL;
-  if (p->sieve != NULL)
-    view = __atomic_load_n(&p->sieve->view, __ATOMIC_ACQUIRE);
-  if (p->lists)
+  if (p->packing != MSF_PACK_ALL)
+    pack_picked(p, &x, slot, out);
+  else if (p->lists)
     pack_list(p, &x, slot, out);
-  else if (view == NULL || !pack_sieved(p, &x, view, thread, slot, out))
+  else
     pack_rows(p, &x, slot, out);
   out->seconds = dzo_clock() - begin;
 }

@@ -8,7 +8,7 @@
 
 #include "graph/csr.h"
 #include "msf/gpu_filter.h"
-#include "msf/hybrid.h"
+#include "msf/scan.h"
 
 /* Where a packed chunk stands in its slot. */
 typedef struct msf_packed {
@@ -17,7 +17,7 @@ typedef struct msf_packed {
   uint32_t first_row;
   uint64_t first_id;
   bool keyed;
-  bool sieved;                                         /* the CPU has filtered it */
+  bool overflow;                                       /* the slot was too short */
   double seconds;                                      /* that packing took */
   uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */
 } msf_packed;
@@ -33,17 +33,29 @@ void msf_packed_place(msf_packed *packed, unsigned key_bytes, uint32_t edges, ui
 /* Bytes of a slot that holds any chunk of `units` rows and arcs, or lists of as many edges. */
 uint64_t msf_slot_bytes(uint64_t units, unsigned key_bytes, bool lists);
 
+/* What of the graph is packed. */
+typedef enum msf_packing {
+  MSF_PACK_ALL,    /* every edge */
+  MSF_PACK_LIGHT,  /* those up to the key `last` */
+  MSF_PACK_OUTSIDE /* heavier ones with an end outside the giant, from such an end's row */
+} msf_packing;
+
 typedef struct msf_packer {
   const dzo_graph *graph;
-  uint64_t units;     /* of a chunk: each row is one, and each arc */
-  unsigned key_bytes; /* 0, 4 or 8 */
+  msf_packing packing;
+  uint64_t units;      /* of a chunk: each row is one, and each arc */
+  uint64_t list_edges; /* a slot holds as a list */
+  unsigned key_bytes;  /* 0, 4 or 8 */
   uint64_t flip;
-  bool lists;        /* rows are not ordered by neighbour */
-  uint32_t *decoded; /* [threads][units] of a compressed graph */
-  msf_sieve *sieve;  /* of a hybrid solve, or NULL */
-  uint32_t *kept;    /* [threads][units + 1] then */
+  bool lists;            /* rows are not ordered by neighbour */
+  uint32_t *decoded;     /* [threads][units] of a compressed graph */
+  uint64_t last;         /* of light edges, flipped */
+  const uint32_t *giant; /* a bit a vertex */
+  msf_scan scan;
 } msf_packer;
 
+/* Edges that a slot holds as a list. */
+uint64_t msf_slot_list_edges(uint64_t slot_bytes, unsigned key_bytes);
 uint64_t msf_packer_chunks(const msf_packer *packer);
 /* Pack one chunk into its slot. Any thread. */
 void msf_pack(const msf_packer *packer, uint64_t chunk, int thread, char *slot, msf_packed *out);

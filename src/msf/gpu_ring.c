@@ -257,6 +257,15 @@ dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits) {
   return DZO_OK;
 }
 
+dzo_status msf_ring_restart(msf_ring *ring) {
+  uint64_t count, vertices = ring->filter.vertices;
+  DZO_TRY(msf_ring_settle(ring, &count));
+  ring->filter.vertices = 0;
+  ring->filter.loose = false;
+  ring->known = 0;
+  return msf_filter_vertices(&ring->filter, vertices);
+}
+
 /* Copies must not overtake the filters of the chunk that had the slot before. */
 static dzo_status await_slot(msf_ring *ring) {
   if (ring->submitted < ring->device_slots)

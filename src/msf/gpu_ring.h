@@ -82,6 +82,8 @@ uint64_t msf_ring_released(const msf_ring *ring);
 dzo_status msf_ring_reclaim(msf_ring *ring);
 /* Make what has come the forest of itself. */
 dzo_status msf_ring_merge(msf_ring *ring);
+/* Forget all edges. */
+dzo_status msf_ring_restart(msf_ring *ring);
 /* Wait for all; the exact number of edges in the columns. */
 dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count);
 

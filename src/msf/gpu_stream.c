@@ -10,32 +10,30 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "device/transfer.h"
 #include "msf/gpu_ring.h"
+#include "msf/hybrid.h"
 #include "split/belt.h"
 
 typedef struct graph_stream {
   dzo_context *context;
   const dzo_graph *graph;
-  bool hybrid;
   msf_ring ring;
   msf_packer packer;
-  msf_packed *packed; /* [slots] */
-  dzo_belt *belt;
-  uint64_t chunks;
-  uint64_t edges;         /* sent */
-  uint64_t sieved;        /* chunks that the CPU filtered */
-  double pack_seconds[2]; /* of all threads, as they are and sieved */
-  double clock;           /* when the step that runs began */
-  char steps[128];        /* done, and their milliseconds */
-  msf_sieve sieve;
-  enum { AT_REST, ASKED, CHOSEN } view; /* how far the next view of the sieve is */
-  uint64_t view_merges;                 /* the merge that it is of */
-  uint64_t view_chunk;                  /* sent when the last step was asked for */
+  msf_hybrid hybrid;
+  bool two_passes;     /* light edges, then what is outside the giant */
+  msf_packed *packed;  /* [slots] */
+  dzo_belt *belt;      /* of the pass that runs */
+  uint64_t chunks;     /* of it */
+  uint64_t base;       /* the ring's number of its first chunk */
+  bool overflow;       /* it sent less than it should: a slot was too short */
+  uint64_t edges;      /* sent, in all passes */
+  uint64_t all_chunks; /* likewise */
+  double pack_seconds; /* of all threads */
+  double clock;        /* when the step that runs began */
+  char steps[128];     /* done, and their milliseconds */
   dzo_status status;
 } graph_stream;
-
-/* Marks besides those of the ring. */
-enum { VIEWED = 17 };
 
 static void note(graph_stream *s, const char *step) {
   double now = dzo_clock();
@@ -47,15 +45,20 @@ static void note(graph_stream *s, const char *step) {
 
 /* ---- Packing and sending --------------------------------------------------------------------- */
 
+static msf_packed *packed_at(const graph_stream *s, uint64_t chunk) {
+  return &s->packed[(s->base + chunk) % s->ring.slots];
+}
+
 static void pack_chunk(graph_stream *s, uint64_t chunk, int thread) {
-  msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, chunk),
-           &s->packed[chunk % s->ring.slots]);
+  msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, s->base + chunk),
+           packed_at(s, chunk));
   dzo_belt_made(s->belt, chunk);
 }
 
 static dzo_status release_slots(graph_stream *s) {
   DZO_TRY(msf_ring_reclaim(&s->ring));
-  dzo_belt_release(s->belt, msf_ring_released(&s->ring));
+  uint64_t released = msf_ring_released(&s->ring);
+  dzo_belt_release(s->belt, released > s->base ? released - s->base : 0);
   return DZO_OK;
 }
 
@@ -78,46 +81,22 @@ static dzo_status await_chunk(graph_stream *s, uint64_t chunk) {
   }
 }
 
-/* After a merge, a new view for the sieve, a step at a time: what a step waits for is likely to be
- * done when enough chunks have been sent after it, so that copies do not run dry meanwhile. */
-static dzo_status renew_sieve(graph_stream *s) {
-  msf_filter *filter = &s->ring.filter;
-  bool worth;
-  if (s->view_merges != s->ring.merges) {
-    s->view_merges = s->ring.merges;
-    s->view = s->sieve.samples > 0 ? ASKED : AT_REST;
-    if (s->view == AT_REST)
-      return DZO_OK;
-    DZO_TRY(msf_sieve_ask(&s->sieve, filter));
-  } else if (s->view == AT_REST || s->ring.submitted - s->view_chunk < s->ring.slots / 3) {
-    return DZO_OK;
-  } else if (s->view == ASKED) {
-    DZO_TRY(dzo_unit_wait_mark(s->ring.unit, VIEWED));
-    DZO_TRY(msf_sieve_choose(&s->sieve, filter, &worth));
-    s->view = worth ? CHOSEN : AT_REST;
-  } else {
-    DZO_TRY(dzo_unit_wait_mark(s->ring.unit, VIEWED));
-    s->view = AT_REST;
-    return msf_sieve_publish(&s->sieve, s->context);
-  }
-  s->view_chunk = s->ring.submitted;
-  return dzo_unit_mark(s->ring.unit, 0, VIEWED);
-}
-
 static dzo_status send_chunks(graph_stream *s) {
+  bool is_second = s->packer.packing != MSF_PACK_LIGHT && s->two_passes;
   for (uint64_t chunk = 0; chunk < s->chunks; chunk++) {
     DZO_TRY(await_chunk(s, chunk));
-    const msf_packed *packed = &s->packed[chunk % s->ring.slots];
+    const msf_packed *packed = packed_at(s, chunk);
+    s->overflow = packed->overflow;
+    if (s->overflow)
+      return DZO_OK;
     s->edges += packed->edges;
-    s->sieved += packed->sieved;
-    s->pack_seconds[packed->sieved] += packed->seconds;
+    s->pack_seconds += packed->seconds;
     DZO_TRY(msf_ring_submit(&s->ring, packed));
-    if (s->packer.sieve != NULL)
-      DZO_TRY(renew_sieve(s));
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
       DZO_TRY(release_slots(s));
-    if (chunk % s->ring.group_chunks == 0)
-      DZO_TRY(dzo_progress(s->context, "solve", chunk + 1, s->chunks));
+    if (chunk % 4 == 0)
+      DZO_TRY(dzo_progress(s->context, "solve", chunk + 1 + (is_second ? s->chunks : 0),
+                           s->chunks * (s->two_passes ? 2 : 1)));
   }
   return DZO_OK;
 }
@@ -133,6 +112,51 @@ static void work(void *argument, int thread, int threads) {
   uint64_t chunk;
   while (dzo_belt_claim(s->belt, &chunk))
     pack_chunk(s, chunk, thread);
+}
+
+/* One pass over the graph, in chunks of `units`. */
+static dzo_status send_pass(graph_stream *s, msf_packing packing, uint64_t units) {
+  uint64_t count;
+  DZO_TRY(msf_ring_settle(&s->ring, &count));
+  s->packer.packing = packing;
+  s->packer.units = units;
+  s->chunks = msf_packer_chunks(&s->packer);
+  s->all_chunks += s->chunks;
+  s->base = s->ring.submitted;
+  s->overflow = false;
+  DZO_TRY(dzo_belt_create(s->context, s->chunks, s->ring.slots, &s->belt));
+  dzo_team_run(s->context->threads, work, s);
+  dzo_belt_destroy(s->belt);
+  s->belt = NULL;
+  return s->status;
+}
+
+/* Chunks of which a quarter of a slot should be filled, where this part of all arcs is packed; not
+ * so long that threads would be idle. */
+static uint64_t picked_units(const graph_stream *s, double part) {
+  const dzo_graph *g = s->graph;
+  double units = (double)s->packer.list_edges / 4 / (part > 1e-3 ? part : 1e-3);
+  uint64_t most = (g->arcs + g->vertices) / (4 * (uint64_t)s->context->threads) + 64;
+  return units < (double)most ? (uint64_t)units + 1 : most;
+}
+
+/* Light edges first, then what is outside their giant tree. */
+static dzo_status send_twice(graph_stream *s, uint64_t units) {
+  DZO_TRY(send_pass(s, MSF_PACK_LIGHT, picked_units(s, s->hybrid.light / 2)));
+  note(s, "light");
+  if (s->overflow) {
+    DZO_TRY(msf_ring_restart(&s->ring));
+    return send_pass(s, MSF_PACK_ALL, units);
+  }
+  DZO_TRY(msf_ring_merge(&s->ring));
+  DZO_TRY(msf_hybrid_find_giant(&s->hybrid, &s->ring.filter));
+  note(s, "giant");
+  /* The forest's keys are below those that follow, so that edges sent again are ruled out. */
+  if (s->hybrid.outside == 1)
+    return send_pass(s, MSF_PACK_ALL, units);
+  s->ring.filter.loose = true;
+  DZO_TRY(send_pass(s, MSF_PACK_OUTSIDE, picked_units(s, s->hybrid.outside)));
+  return s->overflow ? send_pass(s, MSF_PACK_ALL, units) : DZO_OK;
 }
 
 /* ---- The forest ------------------------------------------------------------------------------ */
@@ -217,6 +241,8 @@ static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
     dzo_free(job.sums);
     return DZO_E_MEMORY;
   }
+  dzo_unit_touch(s->ring.unit, out->edges, out->count * sizeof *out->edges);
+  dzo_unit_touch(s->ring.unit, out->component_of, s->graph->vertices * sizeof *out->component_of);
   for (int t = 0; t < context->threads; t++)
     msf_sum_init(&job.sums[t]);
   dzo_status status = fetch_edges(s, &job, out);
@@ -225,10 +251,6 @@ static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
-
-static unsigned key_bytes_of(const dzo_graph *g) {
-  return g->keys64 != NULL ? 8 : g->keys32 != NULL ? 4 : 0;
-}
 
 static msf_ring_shape shape_of(const graph_stream *s) {
   const dzo_graph *g = s->graph;
@@ -239,19 +261,11 @@ static msf_ring_shape shape_of(const graph_stream *s) {
                           .edges = g->arcs / 2,
                           .key_bytes = s->packer.key_bytes,
                           .lists = s->packer.lists,
-                          .extra = s->hybrid ? msf_sieve_bytes(g) : 0,
+                          .extra = s->two_passes ? msf_hybrid_bytes(g) : 0,
                           .threads = s->context->threads};
 }
 
-static dzo_status open_sieve(graph_stream *s) {
-  s->packer.kept = dzo_alloc(s->context, (uint64_t)s->context->threads * (s->packer.units + 1),
-                             sizeof *s->packer.kept);
-  msf_sieve_open(&s->sieve, s->graph, s->packer.flip, &s->ring.filter, s->ring.extra);
-  s->packer.sieve = &s->sieve;
-  return s->packer.kept != NULL ? DZO_OK : DZO_E_MEMORY;
-}
-
-static dzo_status open_stream(graph_stream *s) {
+static dzo_status open_stream(graph_stream *s, uint64_t *units) {
   const dzo_graph *g = s->graph;
   dzo_context *context = s->context;
   if (g->vertices > MSF_FILTER_VERTICES_MAX)
@@ -261,56 +275,61 @@ static dzo_status open_stream(graph_stream *s) {
   DZO_TRY(msf_ring_fit(&shape, s->ring.unit));
   DZO_TRY(msf_ring_open(&s->ring, s->ring.unit, &shape));
   DZO_TRY(msf_filter_vertices(&s->ring.filter, g->vertices));
-  s->packer.units = shape.units;
-  s->chunks = msf_packer_chunks(&s->packer);
+  *units = shape.units;
+  s->packer.list_edges = msf_slot_list_edges(s->ring.slot_bytes, s->packer.key_bytes);
+  if (s->two_passes) {
+    msf_hybrid_open(&s->hybrid, &s->ring.filter, s->ring.extra);
+    s->packer.last = s->hybrid.last;
+    s->packer.giant = s->hybrid.giant;
+  }
   s->packed = dzo_alloc(context, shape.slots, sizeof *s->packed);
   if (g->neighbours == NULL)
     s->packer.decoded = dzo_alloc(context, (uint64_t)context->threads * shape.units, 4);
-  if (s->packed == NULL || (g->neighbours == NULL && s->packer.decoded == NULL))
-    return DZO_E_MEMORY;
-  if (s->hybrid && !s->packer.lists)
-    DZO_TRY(open_sieve(s));
-  return dzo_belt_create(context, s->chunks, shape.slots, &s->belt);
+  bool have = s->packed != NULL && (g->neighbours != NULL || s->packer.decoded != NULL);
+  return have ? DZO_OK : DZO_E_MEMORY;
 }
 
 static void tell_plan(const graph_stream *s, dzo_msf *out) {
-  (void)snprintf(
-      out->plan, sizeof out->plan,
-      "streamed: %llu chunks (%llu sieved), %llu edges, %llu merges of %llu; %s; packing "
-      "%.1f and %.1f",
-      (unsigned long long)s->chunks, (unsigned long long)s->sieved, (unsigned long long)s->edges,
-      (unsigned long long)s->ring.merges, (unsigned long long)s->ring.filter.shape.capacity,
-      s->steps, 1e3 * s->pack_seconds[0], 1e3 * s->pack_seconds[1]);
+  (void)snprintf(out->plan, sizeof out->plan,
+                 "streamed%s: %llu chunks, %llu edges, %llu merges of %llu; %s; packing %.1f",
+                 s->two_passes ? " light first" : "", (unsigned long long)s->all_chunks,
+                 (unsigned long long)s->edges, (unsigned long long)s->ring.merges,
+                 (unsigned long long)s->ring.filter.shape.capacity, s->steps,
+                 1e3 * s->pack_seconds);
 }
 
 static dzo_status run(graph_stream *s, dzo_msf *out) {
+  uint64_t units = 0;
   s->clock = dzo_clock();
-  DZO_TRY(open_stream(s));
+  DZO_TRY(open_stream(s, &units));
   note(s, "open");
-  dzo_team_run(s->context->threads, work, s);
-  DZO_TRY(s->status);
+  DZO_TRY(s->two_passes ? send_twice(s, units) : send_pass(s, MSF_PACK_ALL, units));
   note(s, "send");
   DZO_TRY(take_forest(s, out));
   note(s, "result");
-  out->device = s->hybrid ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
+  out->device = s->two_passes ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
   tell_plan(s, out);
   return DZO_OK;
 }
 
+static unsigned key_bytes_of(const dzo_graph *g) {
+  return g->keys64 != NULL ? 8 : g->keys32 != NULL ? 4 : 0;
+}
+
 static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, bool hybrid,
                         dzo_msf *out) {
-  graph_stream s = {.context = unit->context, .graph = graph, .hybrid = hybrid};
+  graph_stream s = {.context = unit->context, .graph = graph};
   s.ring.unit = unit;
   s.packer = (msf_packer){.graph = graph,
                           .key_bytes = key_bytes_of(graph),
-                          .lists = graph->row_order != DZO_ROWS_BY_NEIGHBOUR};
+                          .lists = graph->row_order != DZO_ROWS_BY_NEIGHBOUR,
+                          .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
+  s.two_passes = hybrid && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
   dzo_status status = run(&s, out);
   dzo_belt_destroy(s.belt);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);
-  dzo_free(s.packer.kept);
-  msf_sieve_close(&s.sieve);
   return status;
 }
 

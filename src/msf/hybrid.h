@@ -1,67 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Both processors on one forest: the CPU's threads drop what the GPU need not see. */
+/* Both processors on one forest. The CPU's threads pass over the graph twice and send only what the
+ * GPU must see: first the lightest edges; then, when the GPU has made their forest, of which one
+ * tree, the giant, holds most vertices, the other edges of vertices outside it. What joins two
+ * vertices of the giant and is heavier is ruled out unseen. */
 #ifndef DZO_MSF_HYBRID_H
 #define DZO_MSF_HYBRID_H
 
-#include "base/context.h"
-#include "base/item.h"
 #include "graph/csr.h"
+#include "msf/engine.h"
 #include "msf/gpu_filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+enum { MSF_HYBRID_KEYS = 4096, MSF_HYBRID_ENDS = 512 };
 
-/* What the forest so far tells the CPU: its edges of keys up to `bound` (flipped for a maximum)
- * join all vertices whose bits are set, so an edge between two of them that comes later is ruled
- * out. A bit a vertex stays in the caches, where the GPU's hierarchy would not. */
-typedef struct msf_sieve_view {
-  uint64_t bound;
-  uint32_t *bits; /* [vertices / 32 + 1] */
-} msf_sieve_view;
-
-enum { MSF_SIEVE_VIEWS = 8, MSF_SIEVE_SAMPLES = 512 };
-
-/* The driver asks the GPU after each merge, and publishes what comes back; packing threads use the
- * newest view. Older ones stay, since they may be in use. */
-typedef struct msf_sieve {
-  msf_sieve_view *view; /* accessed atomically: the newest, or NULL */
-  msf_sieve_view views[MSF_SIEVE_VIEWS];
-  int published;
+typedef struct msf_hybrid {
   const dzo_graph *graph;
-  uint64_t flip;
-  uint32_t samples;
-  uint64_t keys[MSF_SIEVE_SAMPLES]; /* flipped */
-  uint32_t *vertices;               /* staging, [2 * samples]: the ends of each sample */
-  uint32_t *roots;                  /* staging, [2 * samples] */
-  uint64_t *bounds;                 /* staging, [2 * samples] */
-  uint32_t *bits;                   /* staging, [vertices / 32 + 1] */
-  uint64_t wanted_bound;
-} msf_sieve;
+  uint64_t last;    /* the key, flipped for a maximum, up to which edges are light */
+  double light;     /* the part of all arcs that are light, or 1 */
+  double outside;   /* the part of all arcs whose rows are outside the giant, or 1 */
+  uint32_t samples; /* arcs */
+  uint32_t *rows;   /* staging, [samples] */
+  uint32_t *roots;  /* staging, [samples] */
+  uint64_t *bounds; /* staging, [samples] */
+  uint32_t *giant;  /* staging, [vertices / 32 + 1] a bit for each vertex in the giant */
+} msf_hybrid;
 
 /* Staging memory for a graph. */
-uint64_t msf_sieve_bytes(const dzo_graph *graph);
-void msf_sieve_open(msf_sieve *sieve, const dzo_graph *graph, uint64_t flip,
-                    const msf_filter *filter, void *staging);
-void msf_sieve_close(msf_sieve *sieve);
+uint64_t msf_hybrid_bytes(const dzo_graph *graph);
+/* Look at a few arcs: which edges are light, and is it worth the two passes? */
+bool msf_hybrid_plan(msf_hybrid *hybrid, const dzo_graph *graph, uint64_t flip);
+void msf_hybrid_open(msf_hybrid *hybrid, const msf_filter *filter, void *staging);
+/* After the light edges were merged: find the giant. Waits for the GPU. */
+dzo_status msf_hybrid_find_giant(msf_hybrid *hybrid, msf_filter *filter);
 
-/* Three steps after a merge, each when the work of the one before is done on queue 0. Ask for the
- * samples' bounds; choose by them, and ask for the bits (false: it is not worth it); publish. */
-dzo_status msf_sieve_ask(msf_sieve *sieve, msf_filter *filter);
-dzo_status msf_sieve_choose(msf_sieve *sieve, msf_filter *filter, bool *worth);
-dzo_status msf_sieve_publish(msf_sieve *sieve, dzo_context *context);
-
-/* The pure part: of `samples` edges with these keys and ends, the root and the bound that rule out
- * most of them, and how many. */
-uint32_t msf_sieve_best(uint32_t samples, const uint64_t *keys, const uint64_t *bounds,
-                        const uint32_t *roots, uint32_t *root, uint64_t *bound);
-
-static inline bool msf_sieve_has(const msf_sieve_view *view, uint32_t v) {
-  return view->bits[v / 32] >> v % 32 & 1;
+static inline bool msf_hybrid_is_in_giant(const uint32_t *giant, uint32_t v) {
+  return giant[v / 32] >> v % 32 & 1;
 }
 
-#ifdef __cplusplus
-}
-#endif
+/* ---- Who is to solve ------------------------------------------------------------------------- */
+
+/* Rates of a machine: arcs a second unless told otherwise. */
+typedef struct msf_rates {
+  double cpu;      /* the CPU's solver */
+  double packing;  /* the CPU's threads packing for the GPU */
+  double picking;  /* the same, passing over the graph twice and sending little */
+  double bus;      /* bytes a second to the GPU */
+  double vertices; /* vertices a second: merging, and bringing the forest back */
+  double start;    /* seconds before the GPU does anything: opening it, pinning memory */
+} msf_rates;
+
+/* What may be expected of 2026's servers with so many threads; `opened`: the GPU is at work. */
+msf_rates msf_expected_rates(int threads, bool opened);
+
+typedef struct msf_estimate {
+  double cpu, cuda, hybrid; /* seconds */
+} msf_estimate;
+msf_estimate msf_estimate_times(const msf_rates *rates, uint64_t vertices, uint64_t arcs,
+                                unsigned key_bytes);
+/* The fastest; where two are within 2 %, the simpler. */
+dzo_device msf_fastest(const msf_estimate *estimate);
+
 #endif

@@ -120,6 +120,50 @@ static void larger_graphs_take_many_chunks(void **state) {
   }
 }
 
+/* Graphs with many more edges than vertices, and a part that hangs loosely together, so that the
+ * hybrid sends light edges first; full of ties and parallel edges. */
+static void two_passes_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu();
+  enum { EDGES = 6000 };
+  uint32_t *u = malloc(EDGES * sizeof *u), *v = malloc(EDGES * sizeof *v);
+  double *w = malloc(EDGES * sizeof *w);
+  assert_true(u && v && w);
+  int twice = 0;
+  for (uint64_t seed = 0; seed < GPU_ROUNDS; seed++) {
+    random_source random = {seed};
+    uint64_t n = 20 + random_below(&random, 250), kinds = seed % 3 == 0 ? 40 : 100000;
+    uint64_t count = 20 * n < EDGES ? 20 * n : EDGES;
+    for (uint64_t i = 0; i < count; i++) {
+      bool loose = random_below(&random, 40) == 0;
+      u[i] = (uint32_t)(loose ? random_below(&random, n) : random_below(&random, n / 2 + 1));
+      v[i] = (uint32_t)(loose ? random_below(&random, n) : random_below(&random, n / 2 + 1));
+      w[i] = (double)random_below(&random, kinds) * (seed % 2 == 0 ? 1 : 0.1) - 7;
+    }
+    random_graph g = {.edges = {.vertices = n, .count = count, .u = u, .v = v, .weights = w}};
+    g.edges.weight_type = DZO_WEIGHT_F64;
+    bool maximum = seed / 2 % 2 == 1;
+    oracle_forest *f = oracle_solve(&g.edges, maximum, 0);
+    dzo_graph *graph = prepare(host, &g.edges, BY_NEIGHBOUR);
+    const uint64_t limits[] = {10000, 40000, whole};
+    for (int i = 0; i < 3; i++) {
+      char what[64];
+      (void)snprintf(what, sizeof what, "seed %d within %d", (int)seed, (int)limits[i]);
+      dzo_msf out;
+      (void)solve_within(graph, maximum, true, limits[i], &out);
+      expect_forest(host, &out, graph, &g.edges, f, what);
+      twice += strstr(out.plan, "light first") != NULL;
+      msf_reset(&out);
+    }
+    dzo_graph_destroy(graph);
+    oracle_free(f);
+  }
+  assert_in_range(twice, GPU_ROUNDS, 3 * GPU_ROUNDS);
+  free(u);
+  free(v);
+  free(w);
+}
+
 /* ---- Sources ----------------------------------------------------------------------------------
  */
 
@@ -287,6 +331,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(larger_graphs_take_many_chunks, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(names_break_ties, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(what_a_failing_gpu_was_told_is_not_lost, open_gpu, close_gpu),
