@@ -8,6 +8,7 @@
 #include "base/clones.h"
 #include "graph/compress.h"
 
+enum { AHEAD = 16 }; /* rows */
 enum { SLACK = 64 }; /* bytes that copy_words() may write behind its words */
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -156,17 +157,12 @@ static inline void copy_words(uint32_t *to, const uint32_t *from, uint64_t count
     memcpy(to + i, from + i, 64);
 }
 
-/* The same where 15 words behind the row may be read, for short rows without a search, whose steps
- * wait for each other. */
-static inline uint64_t count_upper_bound(const uint32_t *row, uint64_t count, uint32_t v,
-                                         const uint32_t *readable) {
-  if (count > 64 || count + 16 > (uint64_t)(readable - row))
+/* The same; short rows without a search, whose steps wait for each other. */
+static inline uint64_t count_lower(const msf_scan *scan, const uint32_t *row, uint64_t count,
+                                   uint32_t v) {
+  if (count > 64)
     return count_up_to(row, count, v);
-  uint32_t found = 0;
-  for (uint32_t i = 0; i < count; i += 16)
-    for (uint32_t k = 0; k < 16; k++)
-      found += (i + k < count) & (row[i + k] <= v);
-  return found;
+  return (uint64_t)__builtin_popcountll(scan->at_most32(row, (unsigned)count, 0, v));
 }
 
 /* Where the rows of a chunk are written. */
@@ -176,7 +172,8 @@ typedef struct rows_writer {
 } rows_writer;
 
 /* The upper parts of all rows of the extent; the number of their arcs. */
-DZO_CLONES static uint32_t write_rows(const dzo_graph *g, const extent *x, const rows_writer *w) {
+DZO_CLONES static uint32_t write_rows(const msf_packer *p, const extent *x, const rows_writer *w) {
+  const dzo_graph *g = p->graph;
   const uint32_t *readable = x->neighbours + (x->end - x->first.arc);
   const uint32_t *keys32 = g->keys32, *last32 = keys32 != NULL ? keys32 + g->arcs : NULL;
   uint32_t edges = 0;
@@ -184,8 +181,10 @@ DZO_CLONES static uint32_t write_rows(const dzo_graph *g, const extent *x, const
   for (uint32_t row = x->first.row;; row++) {
     uint64_t end = row_end(g, x, row), count = end - begin;
     const uint32_t *neighbours = x->neighbours + (begin - x->first.arc);
-    uint64_t lower = count > 0 ? count_upper_bound(neighbours, count, row, readable) : 0;
+    uint64_t lower = count > 0 ? count_lower(&p->scan, neighbours, count, row) : 0;
     uint32_t r = row - x->first.row;
+    if (keys32 != NULL && row + AHEAD <= x->last)
+      DZO_PREFETCH(&keys32[g->offsets[row + AHEAD]]);
     w->starts[r] = edges;
     w->shifts[r] = (uint32_t)(begin + lower - g->offsets[row]) - edges;
     copy_words(w->v + edges, neighbours + lower, count - lower, readable);
@@ -222,7 +221,7 @@ static void pack_rows(const msf_packer *p, const extent *x, char *slot, msf_pack
                    .v = (uint32_t *)(void *)(slot + out->v),
                    .keys = slot + out->keys};
   out->first_row = x->first.row;
-  out->edges = write_rows(p->graph, x, &w);
+  out->edges = write_rows(p, x, &w);
   find_tiles(w.starts, rows, out->edges, (uint32_t *)(void *)(slot + out->tile_rows));
 }
 

@@ -11,7 +11,7 @@ enum { FILTERS = 0, COPIES = 1 }; /* queues */
 /* Marks: of each group's copies, of its filters, and of the copy that is filtered next. */
 enum { COPIED = 0, FILTERED = MSF_GROUPS, ARRIVED = 2 * MSF_GROUPS };
 
-enum { UNITS_MAX = 1 << 19, UNITS_MIN = 1 << 6 };
+enum { UNITS_MAX = 1 << 18, UNITS_MIN = 1 << 6 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 

@@ -81,6 +81,13 @@ static dzo_status await_chunk(graph_stream *s, uint64_t chunk) {
   }
 }
 
+/* The last rows have few upper arcs: a merge after this chunk runs while they are packed, and
+ * leaves little for the one that all wait for. */
+static uint64_t early_merge(const graph_stream *s) {
+  bool worth = s->packer.packing == MSF_PACK_ALL && s->chunks >= 64;
+  return worth ? s->chunks * 13 / 20 : UINT64_MAX;
+}
+
 static dzo_status send_chunks(graph_stream *s) {
   bool is_second = s->packer.packing != MSF_PACK_LIGHT && s->two_passes;
   for (uint64_t chunk = 0; chunk < s->chunks; chunk++) {
@@ -94,6 +101,8 @@ static dzo_status send_chunks(graph_stream *s) {
     DZO_TRY(msf_ring_submit(&s->ring, packed));
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
       DZO_TRY(release_slots(s));
+    if (chunk == early_merge(s))
+      DZO_TRY(msf_ring_merge(&s->ring));
     if (chunk % 4 == 0)
       DZO_TRY(dzo_progress(s->context, "solve", chunk + 1 + (is_second ? s->chunks : 0),
                            s->chunks * (s->two_passes ? 2 : 1)));
