@@ -132,7 +132,7 @@ static void tied_graphs_equal_the_oracle(void **state) {
  * are taken in several bounded steps. */
 static void cores_in_crusts_equal_the_oracle(void **state) {
   (void)state;
-  enum { N = 4000, M = 60000 };
+  enum { N = MEDIUM_SCALE < 10 ? 1000 : 4000, M = 15 * N };
   uint32_t *u = malloc(M * sizeof *u), *v = malloc(M * sizeof *v), *w = malloc(M * sizeof *w);
   assert_true(u && v && w);
   random_source random = {77};
