@@ -15,7 +15,7 @@
 #include "msf/gpu_result.h"
 #include "msf/gpu_stream.h"
 
-enum { SUM_GRAIN = 1 << 14 };
+enum { SUM_GRAIN = 1 << 14, WIDEN_GRAIN = 1 << 16, HALF = 32 };
 
 /* ---- Weights ----------------------------------------------------------------------------------
  */
@@ -67,8 +67,9 @@ static msf_gpu_graph gpu_graph_of(const dzo_gpu_csr *csr, bool maximum) {
   };
 }
 
-static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
-                              dzo_msf *out) {
+/* Floating-point weights, and those of a dictionary: by the CPU, exactly. */
+static dzo_status sum_keys(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
+                           dzo_msf *out) {
   dzo_context *context = unit->context;
   int threads = context->threads;
   sum_job job = {.threads = threads,
@@ -87,6 +88,64 @@ static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_
   return status;
 }
 
+static void add_shifted(msf_sum *sum, uint64_t x, int bits) {
+  uint64_t low = x << bits;
+  sum->low += low;
+  sum->high += (bits > 0 ? x >> (64 - bits) : 0) + (sum->low < low);
+}
+
+/* Integers were summed by the GPU, as keys: each is `base` less than its pattern. */
+static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
+                              dzo_msf *out) {
+  const dzo_weight_map *map = &graph->map;
+  if (msf_type_is_real(map->type) || map->kind != DZO_KEY_OFFSET)
+    return sum_keys(unit, graph, found, out);
+  uint64_t sums[2] = {0, 0};
+  if (found->count > 0)
+    DZO_TRY(dzo_unit_fetch(unit, sums, found->sums, sizeof sums));
+  msf_sum sum;
+  msf_sum_init(&sum);
+  sum.count = found->count;
+  add_shifted(&sum, sums[0], 0);
+  add_shifted(&sum, sums[1], HALF);
+  add_shifted(&sum, (map->base & UINT32_MAX) * found->count, 0);
+  add_shifted(&sum, (map->base >> HALF) * found->count, HALF);
+  out->weight = msf_sum_weight(&sum, map->type);
+  return DZO_OK;
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------
+ */
+
+typedef struct widen_job {
+  int threads;
+  uint64_t *to;
+  const uint32_t *from;
+} widen_job;
+
+static void widen_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const widen_job *job = argument;
+  for (uint64_t i = begin; i < end; i++)
+    job->to[i] = job->from[i];
+}
+
+static void take_narrow(void *argument, const void *piece, uint64_t first, uint64_t bytes) {
+  const widen_job *job = argument;
+  widen_job here = {.to = job->to + first / sizeof *here.from, .from = piece};
+  dzo_parallel_for(job->threads, bytes / sizeof *here.from, WIDEN_GRAIN, widen_range, &here);
+}
+
+static dzo_status take_numbers(dzo_unit *unit, const msf_gpu_result *found, uint64_t *edges) {
+  uint64_t bytes = found->count * sizeof *edges;
+  if (!found->narrow)
+    return dzo_unit_fetch(unit, edges, found->numbers, bytes);
+  widen_job job = {unit->context->threads, edges, NULL};
+  dzo_unit_touch(unit, edges, bytes);
+  return dzo_unit_fetch_pieces(unit, found->numbers, found->count * sizeof *job.from, take_narrow,
+                               &job);
+}
+
 static dzo_status take_result(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
                               dzo_msf *out) {
   dzo_context *context = unit->context;
@@ -96,10 +155,10 @@ static dzo_status take_result(dzo_unit *unit, const dzo_graph *graph, const msf_
   out->component_of = dzo_alloc(context, graph->vertices, sizeof *out->component_of);
   if (out->edges == NULL || out->component_of == NULL)
     return DZO_E_MEMORY;
+  DZO_TRY(sum_weights(unit, graph, found, out));
   DZO_TRY(dzo_unit_fetch(unit, out->component_of, found->labels,
                          graph->vertices * sizeof *out->component_of));
-  DZO_TRY(dzo_unit_fetch(unit, out->edges, found->numbers, found->count * sizeof *out->edges));
-  return sum_weights(unit, graph, found, out);
+  return take_numbers(unit, found, out->edges);
 }
 
 /* The workspace of the solver serves for the result, which comes after it. */

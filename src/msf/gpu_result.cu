@@ -5,7 +5,7 @@
 #include "device/cuda.h"
 #include "device/primitives.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 1 << 16 };
+enum { THREADS = 256, MOST_BLOCKS = 1 << 16, SUM_EACH = 16 };
 
 static unsigned blocks_for(uint64_t count) {
   uint64_t blocks = (count + THREADS - 1) / THREADS;
@@ -57,6 +57,31 @@ static __global__ void gather(uint64_t *arcs, uint64_t count, const Number *numb
     }
 }
 
+/* Into the array they were sorted from. */
+static __global__ void narrow(const uint64_t *numbers, uint64_t count, uint32_t *out) {
+  for
+    EACH(i, count) { out[i] = (uint32_t)numbers[i]; }
+}
+
+/* Neither half can overflow: there are fewer than 2^30 keys. */
+template <typename Key>
+static __global__ void sum_keys(const Key *keys, uint64_t count, uint64_t *sums) {
+  uint64_t low = 0, high = 0;
+  for
+    EACH(i, count) {
+      low += (uint32_t)keys[i];
+      high += (uint64_t)keys[i] >> 32;
+    }
+  for (unsigned step = 16; step > 0; step /= 2) {
+    low += __shfl_xor_sync(DZO_WARP_ALL, low, step);
+    high += __shfl_xor_sync(DZO_WARP_ALL, high, step);
+  }
+  if (dzo_lane() == 0) {
+    atomicAdd((unsigned long long *)&sums[0], (unsigned long long)low);
+    atomicAdd((unsigned long long *)&sums[1], (unsigned long long)high);
+  }
+}
+
 static dzo_status launch_gather(dzo_unit *unit, const dzo_gpu_csr *g, uint64_t *arcs,
                                 uint64_t count, void *keys) {
   unsigned blocks = blocks_for(count);
@@ -85,7 +110,7 @@ static uint64_t rounded(uint64_t bytes) { return (bytes + 255) & ~UINT64_C(255);
 /* Where things lie; the trees are done before the edges, in the same bytes. */
 typedef struct layout {
   uint64_t flags, sum_scratch;
-  uint64_t keys_in, numbers, keys, sort_scratch;
+  uint64_t sums, keys, other, sort_scratch;
   uint64_t bytes;
 } layout;
 
@@ -94,12 +119,12 @@ static layout lay_out(const dzo_gpu_csr *g, uint64_t count) {
   layout l;
   l.flags = rounded(4 * g->vertices);
   l.sum_scratch = l.flags + rounded(4 * g->vertices);
-  l.keys_in = 0;
-  l.numbers = rounded(key * count);
-  l.keys = l.numbers + rounded(8 * count);
-  l.sort_scratch = l.keys + rounded(key * count);
+  l.sums = 0;
+  l.keys = rounded(2 * sizeof(uint64_t));
+  l.other = l.keys + rounded(key * count);
+  l.sort_scratch = l.other + rounded(8 * count);
   l.bytes = larger(l.sum_scratch + dzo_gpu_sum_bytes(g->vertices),
-                   l.sort_scratch + dzo_gpu_sort_bytes(count));
+                   l.sort_scratch + dzo_gpu_sort_keys_bytes(count));
   return l;
 }
 
@@ -135,20 +160,33 @@ static int bits_of(uint64_t bound) {
   return bits;
 }
 
+static dzo_status sum_all(dzo_unit *unit, msf_gpu_result *r, bool wide) {
+  unsigned blocks = blocks_for(r->count / SUM_EACH);
+  DZO_TRY(dzo_unit_fill(unit, 0, r->sums, 0, 2 * sizeof *r->sums));
+  if (wide)
+    return DZO_LAUNCH(unit, 0, sum_keys<uint64_t>, blocks, THREADS, (const uint64_t *)r->keys,
+                      r->count, r->sums);
+  return DZO_LAUNCH(unit, 0, sum_keys<uint32_t>, blocks, THREADS, (const uint32_t *)r->keys,
+                    r->count, r->sums);
+}
+
 static dzo_status sort_edges(dzo_unit *unit, msf_gpu_result *r, const layout *l) {
   const dzo_gpu_csr *g = r->graph;
   char *base = (char *)r->workspace;
-  void *keys = base + l->keys_in, *scratch = base + l->sort_scratch;
-  uint64_t scratch_bytes = l->bytes - l->sort_scratch;
-  r->numbers = (uint64_t *)(base + l->numbers);
+  uint64_t *other = (uint64_t *)(base + l->other), *sorted;
   r->keys = base + l->keys;
-  DZO_TRY(launch_gather(unit, g, r->arcs, r->count, keys));
-  int bits = bits_of(g->number_bound);
-  if (g->keys64 != NULL)
-    return dzo_gpu_sort_u64_u64(unit, 0, scratch, scratch_bytes, r->arcs, r->numbers,
-                                (const uint64_t *)keys, (uint64_t *)r->keys, r->count, 0, bits);
-  return dzo_gpu_sort_u64_u32(unit, 0, scratch, scratch_bytes, r->arcs, r->numbers,
-                              (const uint32_t *)keys, (uint32_t *)r->keys, r->count, 0, bits);
+  r->sums = (uint64_t *)(base + l->sums);
+  DZO_TRY(launch_gather(unit, g, r->arcs, r->count, r->keys));
+  DZO_TRY(sum_all(unit, r, g->keys64 != NULL));
+  DZO_TRY(dzo_gpu_sort_u64(unit, 0, base + l->sort_scratch, l->bytes - l->sort_scratch, r->arcs,
+                           other, r->count, 0, bits_of(g->number_bound), &sorted));
+  r->numbers = sorted;
+  r->narrow = g->number_bound <= UINT32_MAX;
+  if (!r->narrow)
+    return DZO_OK;
+  r->numbers = sorted == other ? r->arcs : other;
+  return DZO_LAUNCH(unit, 0, narrow, blocks_for(r->count), THREADS, (const uint64_t *)sorted,
+                    r->count, (uint32_t *)r->numbers);
 }
 
 dzo_status msf_gpu_result_make(dzo_unit *unit, msf_gpu_result *result) {

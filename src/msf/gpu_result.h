@@ -26,8 +26,10 @@ typedef struct msf_gpu_result {
   void *workspace;
   uint64_t workspace_bytes; /* of msf_gpu_result_bytes() at least */
   /* On return, in the workspace: */
-  uint64_t *numbers; /* [count] edge numbers, ascending */
-  void *keys;        /* [count] their keys, 32 or 64 bits as the graph has them */
+  void *numbers;  /* [count] edge numbers, ascending */
+  bool narrow;    /* of 32 bits, else 64 */
+  void *keys;     /* [count] keys in another order, 32 or 64 bits as the graph has them */
+  uint64_t *sums; /* [2] of the low and the high 32 bits of all keys */
 } msf_gpu_result;
 
 uint64_t msf_gpu_result_bytes(const dzo_gpu_csr *graph, uint64_t count);
