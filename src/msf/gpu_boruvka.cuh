@@ -10,17 +10,24 @@
 #include "msf/gpu_label.cuh"
 #include "msf/gpu_rounds.cuh"
 
-/* Begin with a list of `components`; all threads. */
+/* How many pages of light edges go first: about three edges a component. */
+__device__ __forceinline__ u32 msf_first_pages(const msf_work &w) {
+  const msf_control *c = w.control;
+  u32 all = c->part_pages[0] + c->part_pages[1] + c->part_pages[2];
+  if (c->list[MSF_LIGHTEST].components[0] * 3.0 <= 1.6 * w.part[0] * w.n)
+    return c->part_pages[0];
+  return all < MSF_FEW_PAGES ? all : c->part_pages[0] + c->part_pages[1];
+}
+
+/* Begin with pages of a list of `components`; all threads. */
 template <typename K>
-__device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32 components) {
-  const msf_list_state *lists = w.control->list;
+__device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32 first_page,
+                                               u32 pages, u32 components) {
   msf_round r = {};
   r.list = &w.control->list[which];
   r.ordered = which != MSF_REST;
-  r.pages = r.ordered ? r.list->pages : min(r.list->physical, w.capacity);
-  if (lists[r.ordered ? MSF_LIGHTEST : MSF_REST].overflow)
-    r.pages = 0;
-  r.first_page = which == MSF_LIGHT ? lists[MSF_LIGHTEST].pages : 0;
+  r.first_page = first_page;
+  r.pages = pages;
   r.map = r.ordered ? w.label : NULL;
   r.component = which == MSF_LIGHT ? w.parent[MSF_LIGHTEST] : NULL;
   r.of_vertices = r.ordered;
@@ -31,7 +38,7 @@ __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32
   r.exact = w.exact[which];
   r.exact_key = true;
   if (sizeof(K) == 8)
-    msf_word_shape(&r, &lists[r.ordered ? MSF_LIGHTEST : MSF_REST]);
+    msf_word_shape(&r, msf_giver(w, !r.ordered));
   msf_first_groups(w, &r);
   return r;
 }
@@ -175,6 +182,13 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
   }
 }
 
+/* Parents become roots, looked for side by side by each thread. */
+__device__ __forceinline__ void msf_flatten(u32 *parent, u32 count) {
+  u32 step = gridDim.x * blockDim.x;
+  for (u32 base = blockIdx.x * blockDim.x + threadIdx.x; base < count; base += MSF_ROOT_STEP * step)
+    msf_find_roots(parent, count, base, step);
+}
+
 /* ---- All rounds ------------------------------------------------------------------------------ */
 
 /* Least words and ties of the first round. */
@@ -230,6 +244,7 @@ __device__ __forceinline__ void msf_compose_both(const msf_work &w, u32 count, u
 __device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, int round,
                                                u32 edges) {
   r->map = r->parent;
+  r->mapped = r->components;
   r->component = NULL;
   r->of_vertices = false;
   r->parent += r->components;
@@ -240,28 +255,41 @@ __device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, 
   msf_next_groups(w, r, edges);
 }
 
+/* Where the component that abstains next is looked for. */
+__device__ __forceinline__ void msf_look_for_hot(const msf_work &w, const msf_round &r, int round) {
+  msf_hot_source from = {r.first_page, r.pages, r.groups, r.width, r.count_out, NULL, NULL};
+  if (blockIdx.x == gridDim.x - 1)
+    msf_find_hot(w, r.list, from, (u32)round + 1);
+}
+
 /* Rounds on one list until it is empty; returns how many components are left. */
 template <typename K>
-__device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *s_best) {
+__device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *s_best,
+                                          u32 *s_map) {
   int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
   for (; round < MSF_ROUNDS; round++) {
-    msf_collect<K>(w, r, round, s_best);
+    msf_collect<K>(w, r, round, s_best, s_map);
     dzo_grid_sync();
     u32 edges = dzo_load_shared(&r.list->edges[round]);
+    bool large = r.components > MSF_SMALL;
     if (lazy && dzo_load_shared(&r.list->tied[round]))
       msf_resolve<K>(w, r);
     if (edges == 0)
       r.abstains = MSF_NONE;
-    else if (blockIdx.x == gridDim.x - 1)
-      msf_find_hot(w, r.list, {r.first_page, r.pages, r.groups, r.width, r.count_out, NULL, NULL},
-                   (u32)round + 1);
+    else if (!large)
+      msf_look_for_hot(w, r, round);
     for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
          base += msf_warps() * 32 * MSF_STEP)
       msf_hook_components(w, r, round, rank_bits, base);
     dzo_grid_sync();
     if (edges == 0)
       break;
+    if (large) { /* few parents are flattened by each block for itself */
+      msf_look_for_hot(w, r, round);
+      msf_flatten(r.parent, r.components);
+      dzo_grid_sync();
+    }
     msf_next_round(w, &r, round, edges);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -270,16 +298,14 @@ __device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *
 }
 
 /* The other light edges come after the lightest, of which `left` components are left. */
-__device__ __forceinline__ void msf_go_on(const msf_work &w, u32 left) {
+__device__ __forceinline__ void msf_go_on(const msf_work &w, u32 first_page, u32 pages, u32 left) {
   msf_list_state *list = &w.control->list[MSF_LIGHT];
-  u32 first = w.control->list[MSF_LIGHTEST].pages;
   if (blockIdx.x == 0 && threadIdx.x == 0)
     list->components[0] = left;
   msf_clear(w, w.parent[MSF_LIGHT], left);
   dzo_grid_sync();
   if (blockIdx.x == 0)
-    msf_find_hot(w, list,
-                 {first, list->pages, list->pages, 1, NULL, w.label, w.parent[MSF_LIGHTEST]}, 0);
+    msf_find_hot(w, list, msf_whole_part(first_page, pages, w.label, w.parent[MSF_LIGHTEST]), 0);
   dzo_grid_sync();
 }
 
@@ -299,26 +325,35 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
     msf_k_boruvka(msf_work w, bool rest, bool compose) {
   __shared__ u64 s_best[MSF_SMALL];
   __shared__ u32 s_components[MSF_ROUNDS + 1];
+  __shared__ u32 s_map[MSF_SMALL];
   const msf_list_state *lists = w.control->list;
   if (rest && msf_is_done(w))
     return;
   int which = rest ? MSF_REST : MSF_LIGHTEST;
-  u32 count = lists[which].components[0], left = count;
+  u32 count = lists[which].components[0], left = count, page = 0;
+  u32 pages = rest ? min(lists[MSF_REST].physical, w.capacity) : msf_first_pages(w);
+  u32 others =
+      rest ? 0
+           : w.control->part_pages[0] + w.control->part_pages[1] + w.control->part_pages[2] - pages;
+  if (rest && lists[MSF_REST].overflow)
+    pages = 0;
   if (rest) {
     msf_clear(w, w.parent[MSF_REST], count);
     dzo_grid_sync();
   }
-  bool more = !rest && lists[MSF_LIGHT].pages != 0;
+  bool more = others != 0;
   compose = compose || lists[MSF_LIGHTEST].overflow;
   for (;;) {
-    msf_round r = msf_begin<K>(w, which, left);
-    left = msf_rounds<K>(w, r, s_best);
+    msf_round r = msf_begin<K>(w, which, page, pages, left);
+    left = msf_rounds<K>(w, r, s_best, s_map);
     if (which == MSF_LIGHT || !(compose || more))
       break;
     msf_compose(w, which, s_components);
     if (!more)
       break;
-    msf_go_on(w, left);
+    page = pages;
+    pages = others;
+    msf_go_on(w, page, pages, left);
     which = MSF_LIGHT;
   }
   if (rest || !compose)

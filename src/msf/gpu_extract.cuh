@@ -8,12 +8,12 @@
 
 #include "msf/gpu_list.cuh"
 
-/* Blocks are smaller for wide keys, for static shared memory's sake. */
+/* Blocks at once on a multiprocessor: as many as have registers enough. */
 template <typename K> struct msf_extract_shape {
   enum {
-    WARPS = sizeof(K) == 4 ? 8 : 4,
+    WARPS = 4,
     THREADS = 32 * WARPS,
-    BLOCKS = sizeof(K) == 4 ? 4 : 6,
+    BLOCKS = sizeof(K) == 4 ? 6 : 5,
     VECTOR = 16 / sizeof(K), /* keys of one load */
     LOADS = MSF_TILE / (32 * (16 / sizeof(K))),
     EACH = MSF_TILE / 32
@@ -42,33 +42,40 @@ template <typename K> struct msf_carry {
   bool any;
 };
 
-/* Keys of a tile into registers: load j of lane l has the keys from (32 j + l) * VECTOR on. */
+/* Keys of a whole tile into registers: load j of lane l has the keys from (32 j + l) * VECTOR on.
+ */
 template <typename K>
-__device__ __forceinline__ void msf_load_tile(const msf_work &w, u64 begin, u64 end, K *x) {
+__device__ __forceinline__ void msf_load_tile(const msf_work &w, u64 begin, K *x) {
   typedef msf_extract_shape<K> shape;
-  const K *keys = (const K *)w.keys;
-  u64 at = begin + dzo_lane() * (u64)shape::VECTOR;
-  if (w.aligned && begin + MSF_TILE <= end) {
+  const K *keys = (const K *)w.keys + begin + dzo_lane() * (u64)shape::VECTOR;
 #pragma unroll
-    for (int j = 0; j < shape::LOADS; j++) {
-      uint4 four = __ldcs((const uint4 *)(const void *)(keys + at + j * 32 * shape::VECTOR));
-      if (sizeof(K) == 4) {
-        x[4 * j] = (K)four.x;
-        x[4 * j + 1] = (K)four.y;
-        x[4 * j + 2] = (K)four.z;
-        x[4 * j + 3] = (K)four.w;
-      } else {
-        x[2 * j] = (K)((u64)four.y << 32 | four.x);
-        x[2 * j + 1] = (K)((u64)four.w << 32 | four.z);
-      }
+  for (int j = 0; j < shape::LOADS; j++) {
+    uint4 four = __ldcs((const uint4 *)(const void *)(keys + j * 32 * shape::VECTOR));
+    if (sizeof(K) == 4) {
+      x[4 * j] = (K)four.x;
+      x[4 * j + 1] = (K)four.y;
+      x[4 * j + 2] = (K)four.z;
+      x[4 * j + 3] = (K)four.w;
+    } else {
+      x[2 * j] = (K)((u64)four.y << 32 | four.x);
+      x[2 * j + 1] = (K)((u64)four.w << 32 | four.z);
     }
-    return;
   }
+}
+
+/* The same of any tile, through shared memory. */
+template <typename K>
+__device__ __forceinline__ void msf_load_slowly(const msf_work &w, msf_tile<K> *t, u64 begin,
+                                                u64 end, K *x) {
+  typedef msf_extract_shape<K> shape;
+#pragma unroll 1
+  for (u32 i = dzo_lane(); i < MSF_TILE; i += 32)
+    t->key[i] = w.keys != NULL && begin + i < end ? __ldcs((const K *)w.keys + begin + i) : 0;
+  __syncwarp();
 #pragma unroll
-  for (int i = 0; i < shape::EACH; i++) {
-    u64 arc = at + (u64)(i / shape::VECTOR * 32 * shape::VECTOR + i % shape::VECTOR);
-    x[i] = w.keys != NULL && arc < end ? __ldcs(keys + arc) : 0;
-  }
+  for (int i = 0; i < shape::EACH; i++)
+    x[i] = t->key[(i / shape::VECTOR * 32 + (int)dzo_lane()) * shape::VECTOR + i % shape::VECTOR];
+  __syncwarp();
 }
 
 /* The top 32 bits of a key, or, of wide ones, what stands for them: zeros of both signs and the
@@ -106,15 +113,18 @@ __device__ __forceinline__ u32 msf_compact_light(const msf_work &w, msf_tile<K> 
   u32 lane = dzo_lane(), bits = 0;
   u64 packed = 0; /* light arcs of each load, a byte each */
 #pragma unroll
-  for (int j = 0; j < shape::LOADS; j++) {
-    u32 at = (u32)(j * 32 + (int)lane) * shape::VECTOR, m = 0;
+  for (int i = 0; i < shape::EACH; i++)
+    bits |= (u32)(msf_key_top<K, MAPPED>(w, x[i]) <= most) << i;
+  if (size < MSF_TILE) {
 #pragma unroll
-    for (int c = 0; c < shape::VECTOR; c++)
-      m |= (u32)(msf_key_top<K, MAPPED>(w, x[j * shape::VECTOR + c]) <= most) << c;
-    if (size < MSF_TILE)
-      m &= (1u << min(size - min(size, at), (u32)shape::VECTOR)) - 1;
-    msf_store_keys(&t->key[at], &x[j * shape::VECTOR]);
-    bits |= m << j * shape::VECTOR;
+    for (int i = 0; i < shape::EACH; i++)
+      if ((i / shape::VECTOR * 32 + lane) * shape::VECTOR + i % shape::VECTOR >= size)
+        bits &= ~(1u << i);
+  }
+#pragma unroll
+  for (int j = 0; j < shape::LOADS; j++) {
+    msf_store_keys(&t->key[(j * 32 + (int)lane) * shape::VECTOR], &x[j * shape::VECTOR]);
+    u32 m = bits >> j * shape::VECTOR & ((1u << shape::VECTOR) - 1);
     packed |= (u64)__popc(m) << 8 * j;
   }
   u64 through = sizeof(K) == 4 ? msf_warp_sum((u32)packed) : msf_warp_sum(packed);
@@ -133,10 +143,10 @@ __device__ __forceinline__ u32 msf_compact_light(const msf_work &w, msf_tile<K> 
 }
 
 /* Rows that begin in the tile begin .. end - 1, from the one that holds its first arc on; returns
- * the last. `from`, `to`: offsets of row + 1 + lane and of the one after, loaded ahead. */
+ * the last. `from`: offset of row + 1 + lane, loaded ahead. */
 template <typename K>
 __device__ __forceinline__ u32 msf_find_rows(const msf_work &w, msf_tile<K> *t, u32 row, u64 begin,
-                                             u64 end, u64 from, u64 to) {
+                                             u64 end, u64 from) {
   u32 lane = dzo_lane(), found = 0, last = row;
   if (lane < MSF_TILE / 32)
     t->begins[lane].x = 0;
@@ -144,8 +154,9 @@ __device__ __forceinline__ u32 msf_find_rows(const msf_work &w, msf_tile<K> *t, 
     t->row[0] = row;
   __syncwarp();
   for (u32 base = row + 1;;) {
+    u64 to = __shfl_down_sync(DZO_WARP_ALL, from, 1);
     u32 r = base + lane;
-    bool here = r < w.n && from < end, begins = here && to > from;
+    bool here = r < w.n && from < end, begins = here && to > from && lane < 31;
     u32 mask = __ballot_sync(DZO_WARP_ALL, begins);
     if (begins) {
       t->row[found + 1 + (u32)__popc(mask & dzo_lanes_below())] = r;
@@ -157,14 +168,12 @@ __device__ __forceinline__ u32 msf_find_rows(const msf_work &w, msf_tile<K> *t, 
       last = base + 31 - (u32)__clz((int)mask);
     if (!__all_sync(DZO_WARP_ALL, here))
       break;
-    base += 32;
+    base += 31;      /* the last lane only tells where a row ends */
     if (mask == 0) { /* many empty rows: the next that is not */
       u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
       base = max(base, msf_row_of(w, arc));
     }
-    r = base + lane;
-    from = msf_offset(w, min(r, w.n));
-    to = msf_offset(w, min(r, w.n - 1) + 1);
+    from = msf_offset(w, min(base + lane, w.n));
   }
   __syncwarp();
   u32 many = lane < MSF_TILE / 32 ? (u32)__popc(t->begins[lane].x) : 0;
@@ -251,30 +260,31 @@ msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin,
   __syncwarp();
 }
 
-template <typename K, bool MAPPED>
+template <typename K, bool MAPPED, bool PLAIN>
 __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_super &s,
                                                   msf_tile<K> *t, u32 row, msf_pool *pool,
                                                   msf_light_writer *writer) {
-  typedef msf_extract_shape<K> shape;
-  u32 lane = dzo_lane();
-  K x[shape::EACH];
+  u32 lane = dzo_lane(), most = msf_most_top<K>(w, writer->bounds[MSF_PARTS - 1].key);
+  K x[msf_extract_shape<K>::EACH];
   msf_carry<K> carry = {MSF_NONE, 0, false};
-  u32 most = msf_most_top<K>(w, writer->light.key);
-  msf_load_tile(w, s.begin, s.end, x);
+  bool ahead = false;
   u64 from = msf_offset(w, min(row + 1 + lane, w.n));
-  u64 to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
   for (u64 begin = s.begin; begin < s.end; begin += MSF_TILE) {
     u64 end = min(begin + MSF_TILE, s.end);
+    if (!ahead && w.aligned && begin + MSF_TILE <= s.end)
+      msf_load_tile(w, begin, x);
+    else if (!ahead)
+      msf_load_slowly(w, t, begin, s.end, x);
     u32 count = msf_compact_light<K, MAPPED>(w, t, x, (u32)(end - begin), most);
-    row = msf_find_rows(w, t, row, begin, end, from, to);
-    u32 v = lane < count ? msf_neighbour(w, begin + t->place[lane]) : 0;
-    if (end < s.end) { /* the next tile travels meanwhile */
-      msf_load_tile(w, end, s.end, x);
-      from = msf_offset(w, min(row + 1 + lane, w.n));
-      to = msf_offset(w, min(row + 1 + lane, w.n - 1) + 1);
-    }
+    row = msf_find_rows(w, t, row, begin, end, from);
+    u32 v = lane < count ? msf_neighbour_of<PLAIN>(w, begin + t->place[lane]) : 0;
+    ahead = w.aligned && end + MSF_TILE <= s.end;
+    if (ahead) /* the next tile travels meanwhile */
+      msf_load_tile(w, end, x);
+    from = msf_offset(w, min(row + 1 + lane, w.n));
     for (u32 at = 0; at < count; at += 32) {
-      u32 after = at + 32 + lane < count ? msf_neighbour(w, begin + t->place[at + 32 + lane]) : 0;
+      u32 next = at + 32 + lane;
+      u32 after = next < count ? msf_neighbour_of<PLAIN>(w, begin + t->place[next]) : 0;
       msf_take_batch<K, MAPPED>(w, s, t, begin, at, count, v, &carry, pool, writer);
       v = after;
     }
@@ -282,13 +292,15 @@ __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_s
   }
 }
 
-template <typename K, bool MAPPED>
+template <typename K, bool MAPPED, bool PLAIN>
 __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_shape<K>::BLOCKS)
     msf_k_extract(msf_work w) {
   __shared__ msf_tile<K> s_tile[msf_extract_shape<K>::WARPS];
   u32 lane = dzo_lane();
-  msf_light_writer writer = msf_light_writer_new(w);
-  msf_pool pool = msf_pool_of(&w.control->list[MSF_LIGHTEST], w.chunk);
+  __shared__ msf_bound s_bounds[MSF_PARTS];
+  msf_light_writer writer = msf_light_writer_new(w, s_bounds);
+  __shared__ msf_key_marks s_marks[msf_marks_room<K, msf_extract_shape<K>::WARPS>::COUNT];
+  msf_pool pool = msf_pool_new<K>(s_marks);
   for (;;) {
     msf_super s = {};
     if (lane == 0)
@@ -304,10 +316,10 @@ __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_sha
     if (lane < 2)
       w.records[2 * s.id + lane].row = MSF_NONE;
     __syncwarp();
-    msf_extract_super<K, MAPPED>(w, s, &s_tile[threadIdx.x >> 5], row, &pool, &writer);
+    msf_extract_super<K, MAPPED, PLAIN>(w, s, &s_tile[threadIdx.x >> 5], row, &pool, &writer);
     msf_close_super(w, &writer, s.id);
   }
-  msf_close_pool<K>(w, &pool);
+  msf_close_pool<K>(w, &pool, false);
 }
 
 #endif

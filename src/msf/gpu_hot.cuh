@@ -8,7 +8,8 @@
 
 enum {
   MSF_HOT_SAMPLES = 128, /* ends of edges */
-  MSF_HOT_LEAST = 4      /* of these, to abstain */
+  MSF_HOT_LEAST = 4,     /* of these, to abstain */
+  MSF_ROOT_STEP = 4      /* parents a thread follows side by side */
 };
 
 __device__ __forceinline__ u32 msf_root_of(const u32 *parent, u32 c) {
@@ -18,6 +19,31 @@ __device__ __forceinline__ u32 msf_root_of(const u32 *parent, u32 c) {
   return x;
 }
 
+/* The parents of base, base + step, ... become their roots, found side by side. */
+__device__ __forceinline__ void msf_find_roots(u32 *parent, u32 count, u32 base, u32 step) {
+  u32 x[MSF_ROOT_STEP], changed = 0;
+  bool more = true;
+#pragma unroll
+  for (u32 j = 0; j < MSF_ROOT_STEP; j++) {
+    u64 c = base + (u64)j * step;
+    x[j] = c < count ? dzo_load_shared(&parent[c]) : MSF_NONE;
+  }
+  while (more) {
+    more = false;
+#pragma unroll
+    for (u32 j = 0; j < MSF_ROOT_STEP; j++)
+      if (!(x[j] & MSF_ROOT)) {
+        x[j] = dzo_load_shared(&parent[x[j]]);
+        changed |= 1u << j;
+        more = true;
+      }
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_ROOT_STEP; j++)
+    if (changed >> j & 1)
+      dzo_store_shared(&parent[base + j * step], x[j]);
+}
+
 /* Where edges stand whose ends are sampled, and how an end becomes a component. */
 typedef struct msf_hot_source {
   u32 first_page, pages, groups, width;
@@ -25,6 +51,13 @@ typedef struct msf_hot_source {
   const u32 *label;     /* of vertices; NULL: the ends are components */
   const u32 *component; /* of a label's number; NULL: it is one */
 } msf_hot_source;
+
+/* Pages that are as they were filled, at whose ends vertices are. */
+__device__ __forceinline__ msf_hot_source msf_whole_part(u32 first, u32 pages, const u32 *label,
+                                                         const u32 *component) {
+  msf_hot_source from = {first, pages, pages, 1, NULL, label, component};
+  return from;
+}
 
 __device__ __forceinline__ u32 msf_hot_end(const msf_hot_source &from, u32 x) {
   if (from.label == NULL)

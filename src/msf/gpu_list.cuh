@@ -18,17 +18,37 @@ __device__ __forceinline__ u64 msf_entry_arc(uint4 e) {
   return (u64)(e.x >> 30 | e.y >> 30 << 2) << 32 | e.w;
 }
 
-/* Pages that a warp has taken and not used yet, the same in all lanes; and what it knows of the
- * wide keys that it wrote, each lane of its own. */
+/* What each lane of a warp knows of the wide keys that it wrote; in shared memory, for registers
+ * are scarce where this is used. */
+typedef struct msf_key_marks {
+  u64 least[32], most[32], ones[32], zeros[32];
+} msf_key_marks;
+
+/* Pages that a warp has taken and not used yet; the same in all lanes. */
 typedef struct msf_pool {
-  msf_list_state *list; /* whose counter gives pages */
-  u32 chunk, spare, spares;
-  u64 least, most, ones, zeros;
+  u32 spare, spares;
+  msf_key_marks *marks; /* where keys are wide */
 } msf_pool;
 
-__device__ __forceinline__ msf_pool msf_pool_of(msf_list_state *list, u32 chunk) {
-  msf_pool pool = {list, chunk, 0, 0, MSF_NEVER, 0, 0, 0};
+/* Room for the marks of a block's warps; none is needed for narrow keys. */
+template <typename K, int WARPS> struct msf_marks_room {
+  enum { COUNT = sizeof(K) == 4 ? 1 : WARPS };
+};
+
+template <typename K> __device__ __forceinline__ msf_pool msf_pool_new(msf_key_marks *s_marks) {
+  msf_pool pool = {0, 0, NULL};
+  if (sizeof(K) == 8) {
+    u32 lane = dzo_lane();
+    pool.marks = &s_marks[threadIdx.x >> 5];
+    pool.marks->least[lane] = MSF_NEVER;
+    pool.marks->most[lane] = pool.marks->ones[lane] = pool.marks->zeros[lane] = 0;
+  }
   return pool;
+}
+
+/* Whose counter gives pages: lists of light edges share one. */
+__device__ __forceinline__ msf_list_state *msf_giver(const msf_work &w, bool rest) {
+  return &w.control->list[rest ? MSF_REST : MSF_LIGHTEST];
 }
 
 /* Where a warp writes; the same in all lanes. */
@@ -43,20 +63,20 @@ __device__ __forceinline__ msf_writer msf_writer_new() {
 }
 
 /* All lanes; NONE where the list is full. */
-__device__ __forceinline__ u32 msf_new_page(const msf_work &w, msf_pool *pool) {
+__device__ __forceinline__ u32 msf_new_page(const msf_work &w, msf_pool *pool, bool rest) {
   if (pool->spares == 0) {
-    u32 first = 0;
+    u32 first = 0, chunk = rest ? 1 : w.chunk;
     if (dzo_lane() == 0)
-      first = atomicAdd(&pool->list->physical, pool->chunk);
+      first = atomicAdd(&msf_giver(w, rest)->physical, chunk);
     pool->spare = __shfl_sync(DZO_WARP_ALL, first, 0);
-    pool->spares = pool->chunk;
+    pool->spares = chunk;
   }
   u32 page = pool->spare++;
   pool->spares--;
   if (page < w.capacity)
     return page;
   if (dzo_lane() == 0)
-    dzo_store_shared(&pool->list->overflow, 1u);
+    dzo_store_shared(&msf_giver(w, rest)->overflow, 1u);
   return MSF_NONE;
 }
 
@@ -71,7 +91,7 @@ __device__ __forceinline__ u32 msf_take(const msf_work &w, msf_pool *pool, msf_w
   u32 at = t->fill + (u32)__popc(takers & dzo_lanes_below());
   u32 after = t->page;
   if (t->fill + total > MSF_PAGE) {
-    after = msf_new_page(w, pool);
+    after = msf_new_page(w, pool, home == MSF_NONE);
     if (after != MSF_NONE && dzo_lane() == 0) {
       if (home == MSF_NONE)
         w.page_at[after] = after;
@@ -98,11 +118,13 @@ __device__ __forceinline__ void msf_put(const msf_work &w, msf_pool *pool, u32 s
   if (sizeof(K) == 4)
     return;
   u64 wide = key;
+  u32 lane = dzo_lane();
+  msf_key_marks *m = pool->marks;
   w.entry_high[slot] = (u32)(wide >> 32);
-  pool->least = min(pool->least, wide);
-  pool->most = max(pool->most, wide);
-  pool->ones |= wide;
-  pool->zeros |= ~wide;
+  m->least[lane] = min(m->least[lane], wide);
+  m->most[lane] = max(m->most[lane], wide);
+  m->ones[lane] |= wide;
+  m->zeros[lane] |= ~wide;
 }
 
 /* Unused entries of the last page are loops, which nobody minds. */
@@ -114,41 +136,49 @@ __device__ __forceinline__ void msf_close_page(const msf_work &w, msf_writer *t)
   t->count = 0;
 }
 
-/* What a warp knows of its wide keys. */
-__device__ __forceinline__ void msf_close_keys(msf_pool *pool) {
+/* What a warp knows of its wide keys goes to the list. */
+__device__ __forceinline__ void msf_close_keys(msf_list_state *list, const msf_key_marks *marks) {
+  u32 lane = dzo_lane();
+  u64 least = marks->least[lane], most = marks->most[lane];
+  u64 ones = marks->ones[lane], zeros = marks->zeros[lane];
   for (int d = 16; d != 0; d /= 2) {
-    pool->least = min(pool->least, __shfl_xor_sync(DZO_WARP_ALL, pool->least, d));
-    pool->most = max(pool->most, __shfl_xor_sync(DZO_WARP_ALL, pool->most, d));
-    pool->ones |= __shfl_xor_sync(DZO_WARP_ALL, pool->ones, d);
-    pool->zeros |= __shfl_xor_sync(DZO_WARP_ALL, pool->zeros, d);
+    least = min(least, __shfl_xor_sync(DZO_WARP_ALL, least, d));
+    most = max(most, __shfl_xor_sync(DZO_WARP_ALL, most, d));
+    ones |= __shfl_xor_sync(DZO_WARP_ALL, ones, d);
+    zeros |= __shfl_xor_sync(DZO_WARP_ALL, zeros, d);
   }
-  if (dzo_lane() != 0 || pool->least > pool->most)
+  if (lane != 0 || least > most)
     return;
-  atomicMax(&pool->list->inverse_least, ~pool->least);
-  atomicMax(&pool->list->most, pool->most);
-  atomicOr(&pool->list->ones, pool->ones);
-  atomicOr(&pool->list->zeros, pool->zeros);
+  atomicMax(&list->inverse_least, ~least);
+  atomicMax(&list->most, most);
+  atomicOr(&list->ones, ones);
+  atomicOr(&list->zeros, zeros);
 }
 
 /* At the end of a warp's work: pages without a home, and what is known of its wide keys. */
 template <typename K>
-__device__ __forceinline__ void msf_close_pool(const msf_work &w, msf_pool *pool) {
+__device__ __forceinline__ void msf_close_pool(const msf_work &w, msf_pool *pool, bool rest) {
   for (u32 i = dzo_lane(); i < pool->spares; i += 32)
     if (pool->spare + i < w.capacity)
       w.home[pool->spare + i] = make_uint2(MSF_NONE, 0);
   if (sizeof(K) == 8)
-    msf_close_keys(pool);
+    msf_close_keys(msf_giver(w, rest), pool->marks);
 }
 
-/* Writers of a supertile's light edges. */
+/* Writers of the parts of a supertile's light edges. The parts' bounds lie in shared memory, for
+ * registers are scarce where this is used. */
 typedef struct msf_light_writer {
-  msf_bound lightest, light;
-  msf_writer to[2];
+  const msf_bound *bounds;
+  msf_writer to[MSF_PARTS];
 } msf_light_writer;
 
-__device__ __forceinline__ msf_light_writer msf_light_writer_new(const msf_work &w) {
-  msf_light_writer t = {
-      w.control->lightest, w.control->light, {msf_writer_new(), msf_writer_new()}};
+/* All threads of a block. */
+__device__ __forceinline__ msf_light_writer msf_light_writer_new(const msf_work &w,
+                                                                 msf_bound *s_bounds) {
+  msf_light_writer t = {s_bounds, {msf_writer_new(), msf_writer_new(), msf_writer_new()}};
+  if (threadIdx.x < MSF_PARTS)
+    s_bounds[threadIdx.x] = w.control->part[threadIdx.x];
+  __syncthreads();
   return t;
 }
 
@@ -157,33 +187,36 @@ __device__ __forceinline__ bool msf_upto(msf_bound bound, K key, u32 smaller) {
   return key < (K)bound.key || (key == (K)bound.key && smaller <= bound.vertex);
 }
 
-/* An edge u - v, u < v, of each lane that has one goes to the list that it belongs to. */
+/* An edge u - v, u < v, of each lane that has one goes to the part that it belongs to. */
 template <typename K>
 __device__ __forceinline__ void msf_list_light(const msf_work &w, msf_pool *pool,
                                                msf_light_writer *t, u32 super, bool edge, u32 u,
                                                u32 v, K key, u64 arc) {
-  bool lightest = edge && msf_upto(t->lightest, key, u);
-  bool light = edge && !lightest && msf_upto(t->light, key, u);
-  u32 slot = msf_take(w, pool, &t->to[0], super, lightest);
-  u32 other = msf_take(w, pool, &t->to[1], w.supertiles + super, light);
-  msf_put(w, pool, min(slot, other), u, v, key, arc);
+  u32 slot = MSF_NONE;
+#pragma unroll
+  for (u32 part = 0; part < MSF_PARTS; part++) {
+    bool here = edge && msf_upto(t->bounds[part], key, u);
+    slot = min(slot, msf_take(w, pool, &t->to[part], part * w.supertiles + super, here));
+    edge = edge && !here;
+  }
+  msf_put(w, pool, slot, u, v, key, arc);
 }
 
 __device__ __forceinline__ void msf_close_super(const msf_work &w, msf_light_writer *t, u32 super) {
-  if (dzo_lane() == 0) {
-    w.super_pages[super] = t->to[0].count;
-    w.super_pages[w.supertiles + super] = t->to[1].count;
+#pragma unroll
+  for (u32 part = 0; part < MSF_PARTS; part++) {
+    if (dzo_lane() == 0)
+      w.super_pages[part * w.supertiles + super] = t->to[part].count;
+    msf_close_page(w, &t->to[part]);
   }
-  msf_close_page(w, &t->to[0]);
-  msf_close_page(w, &t->to[1]);
 }
 
-/* Pages of supertiles before each, by one block: the ranks. Those of the second list follow. */
+/* Pages of supertiles before each, by one block: the ranks. One part follows the other. */
 __device__ __forceinline__ void msf_rank_pages(const msf_work &w) {
   __shared__ u32 s_sum[32];
-  msf_list_state *list = w.control->list;
+  bool overflow = w.control->list[MSF_LIGHTEST].overflow;
   u32 lane = dzo_lane(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5, before = 0;
-  u32 supers = 2 * w.supertiles;
+  u32 supers = MSF_PARTS * w.supertiles;
   for (u32 first = 0; first < supers; first += 4 * blockDim.x) {
     u32 at = first + 4 * threadIdx.x, c[4], sum = 0;
     for (u32 j = 0; j < 4; j++) {
@@ -206,10 +239,11 @@ __device__ __forceinline__ void msf_rank_pages(const msf_work &w) {
     }
     __syncthreads();
   }
-  if (threadIdx.x != 0 || list[MSF_LIGHTEST].overflow)
+  if (threadIdx.x >= MSF_PARTS)
     return;
-  list[MSF_LIGHTEST].pages = w.super_base[w.supertiles];
-  list[MSF_LIGHT].pages = before - w.super_base[w.supertiles];
+  u32 part = threadIdx.x, begin = w.super_base[part * w.supertiles];
+  u32 end = part + 1 < MSF_PARTS ? w.super_base[(part + 1) * w.supertiles] : before;
+  w.control->part_pages[part] = overflow ? 0 : end - begin;
 }
 
 #endif

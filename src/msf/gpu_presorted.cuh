@@ -7,17 +7,27 @@
 
 #include "msf/gpu_list.cuh"
 
-enum { MSF_AHEAD = 4 /* arcs of a lane in flight */ };
+enum {
+  MSF_AHEAD = 4,     /* arcs of a lane in flight */
+  MSF_FIRST_KEYS = 8 /* that a lane reads at once */
+};
 
 typedef struct msf_prefixes {
   u32 before[32]; /* light arcs of the rows before, of 32 rows */
   u64 begin[32];  /* where the row's begin, less `before` */
 } msf_prefixes;
 
-/* Light arcs at the beginning of begin .. end - 1, by one lane: galloping, then halving. */
+/* Light arcs at the beginning of begin .. end - 1, by one lane: some keys at once, which is enough
+ * for most, then galloping, then halving. */
 template <typename K>
 __device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u64 end, K most) {
-  u64 low = begin, step = 1; /* all before `low` are light */
+  u32 light = 0;
+#pragma unroll
+  for (u32 j = 0; j < MSF_FIRST_KEYS; j++)
+    light += begin + j < end && msf_key_at<K>(w, begin + j) <= most;
+  if (light < MSF_FIRST_KEYS)
+    return light;
+  u64 low = begin + light, step = light; /* all before `low` are light */
   while (low < end && msf_key_at<K>(w, min(low + step, end) - 1) <= most) {
     low = min(low + step, end);
     step *= 2;
@@ -92,7 +102,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
       msf_pick_first(w, row, from, to);
     u64 here = max(from, begin);
     if (any)
-      many = msf_light_prefix<K>(w, here, min(to, end), (K)writer->light.key);
+      many = msf_light_prefix<K>(w, here, min(to, end), (K)writer->bounds[MSF_PARTS - 1].key);
     u32 through = msf_warp_sum(many), total = __shfl_sync(DZO_WARP_ALL, through, 31);
     p->before[lane] = through - many;
     p->begin[lane] = here - (through - many);
@@ -110,8 +120,10 @@ template <typename K>
 __global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work w) {
   __shared__ msf_prefixes s_prefixes[MSF_WARPS];
   u32 lane = dzo_lane();
-  msf_light_writer writer = msf_light_writer_new(w);
-  msf_pool pool = msf_pool_of(&w.control->list[MSF_LIGHTEST], w.chunk);
+  __shared__ msf_bound s_bounds[MSF_PARTS];
+  msf_light_writer writer = msf_light_writer_new(w, s_bounds);
+  __shared__ msf_key_marks s_marks[msf_marks_room<K, MSF_WARPS>::COUNT];
+  msf_pool pool = msf_pool_new<K>(s_marks);
   for (;;) {
     u32 super = 0;
     if (lane == 0)
@@ -122,7 +134,7 @@ __global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work 
     msf_extract_rows<K>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
     msf_close_super(w, &writer, super);
   }
-  msf_close_pool<K>(w, &pool);
+  msf_close_pool<K>(w, &pool, false);
 }
 
 #endif

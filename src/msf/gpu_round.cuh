@@ -11,8 +11,7 @@ enum {
   MSF_SHARE = 256,    /* vertices a warp goes through at once */
   MSF_SHORT_ROW = 64, /* longer ones are read by a whole warp */
   MSF_ROW_STEP = 8,   /* arcs of a lane in flight */
-  MSF_EACH = MSF_SHARE / 32,
-  MSF_ROOT_STEP = 4 /* vertices of a thread whose roots are looked for side by side */
+  MSF_EACH = MSF_SHARE / 32
 };
 
 /* The first least arc of a row so far; arc is NEVER where there is none. */
@@ -49,7 +48,7 @@ __device__ __forceinline__ bool msf_from_records(const msf_work &w, u32 u, u64 b
 }
 
 /* Every step-th arc from `first` on; without loops, which takes longer, or with them. */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_from_row(const msf_work &w, u32 u, u64 begin, u64 end,
                                              u32 first, u32 step, bool with_loops,
                                              msf_least<K> *least) {
@@ -63,7 +62,7 @@ __device__ __forceinline__ void msf_from_row(const msf_work &w, u32 u, u64 begin
       u64 at = arc + j * step;
       if (at >= end || (least->arc != MSF_NEVER && key[j] >= least->key))
         continue;
-      if (with_loops || msf_neighbour(w, at) != u)
+      if (with_loops || msf_neighbour_of<PLAIN>(w, at) != u)
         *least = {key[j], at, 0};
     }
   }
@@ -79,31 +78,31 @@ __device__ __forceinline__ void msf_pick_least(const msf_work &w, u32 u,
 }
 
 /* The first least arc of a row, by one lane. Loops are rare: the row is read again then. */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_pick_short(const msf_work &w, u32 u, u64 begin, u64 end) {
   msf_least<K> least = {0, MSF_NEVER, 0};
   if (!msf_from_records(w, u, begin, end, 0, 1, &least)) {
-    msf_from_row(w, u, begin, end, 0, 1, true, &least);
-    least.neighbour = msf_neighbour(w, least.arc);
+    msf_from_row<K, PLAIN>(w, u, begin, end, 0, 1, true, &least);
+    least.neighbour = msf_neighbour_of<PLAIN>(w, least.arc);
     if (least.neighbour == u) {
       least.arc = MSF_NEVER;
-      msf_from_row(w, u, begin, end, 0, 1, false, &least);
+      msf_from_row<K, PLAIN>(w, u, begin, end, 0, 1, false, &least);
       if (least.arc != MSF_NEVER)
-        least.neighbour = msf_neighbour(w, least.arc);
+        least.neighbour = msf_neighbour_of<PLAIN>(w, least.arc);
     }
   }
   msf_pick_least(w, u, &least);
 }
 
 /* A long row, by the warp. */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_pick_long(const msf_work &w, u32 u, u64 begin, u64 end) {
   msf_least<K> least = {0, MSF_NEVER, 0};
   bool found = msf_from_records(w, u, begin, end, dzo_lane(), 32, &least);
   if (!__any_sync(DZO_WARP_ALL, found)) {
-    msf_from_row(w, u, begin, end, dzo_lane(), 32, false, &least);
+    msf_from_row<K, PLAIN>(w, u, begin, end, dzo_lane(), 32, false, &least);
     if (least.arc != MSF_NEVER)
-      least.neighbour = msf_neighbour(w, least.arc);
+      least.neighbour = msf_neighbour_of<PLAIN>(w, least.arc);
   }
   for (int d = 16; d != 0; d /= 2) {
     K key = __shfl_xor_sync(DZO_WARP_ALL, least.key, d);
@@ -117,7 +116,7 @@ __device__ __forceinline__ void msf_pick_long(const msf_work &w, u32 u, u64 begi
 }
 
 /* The vertices of s_list, 32 at a time: short rows by a lane each. */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_pick_listed(const msf_work &w, const u32 *s_list, u32 count) {
   u32 lane = dzo_lane();
   for (u32 first = 0; first < count; first += 32) {
@@ -126,18 +125,36 @@ __device__ __forceinline__ void msf_pick_listed(const msf_work &w, const u32 *s_
     u64 begin = there ? msf_offset(w, u) : 0, end = there ? msf_offset(w, u + 1) : 0;
     bool is_long = end - begin > MSF_SHORT_ROW;
     if (there && !is_long)
-      msf_pick_short<K>(w, u, begin, end);
+      msf_pick_short<K, PLAIN>(w, u, begin, end);
     u32 todo = __ballot_sync(DZO_WARP_ALL, is_long);
     while (todo != 0) {
       int k = __ffs((int)todo) - 1;
       todo &= todo - 1;
-      msf_pick_long<K>(w, __shfl_sync(DZO_WARP_ALL, u, k), __shfl_sync(DZO_WARP_ALL, begin, k),
-                       __shfl_sync(DZO_WARP_ALL, end, k));
+      msf_pick_long<K, PLAIN>(w, __shfl_sync(DZO_WARP_ALL, u, k),
+                              __shfl_sync(DZO_WARP_ALL, begin, k),
+                              __shfl_sync(DZO_WARP_ALL, end, k));
     }
   }
 }
 
-template <typename K> __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w) {
+/* Has this vertex arcs, and no pick yet? */
+__device__ __forceinline__ bool msf_lacks_pick(const msf_work &w, u64 u) {
+  return u < w.n && w.next[u] == MSF_NONE && msf_offset(w, (u32)u) < msf_offset(w, (u32)u + 1);
+}
+
+/* The row that crosses the border before supertile `super`, if that is its first border. */
+__device__ __forceinline__ bool msf_crosses_first(const msf_work &w, u64 super, u32 *row) {
+  if (super == 0 || super >= w.supertiles)
+    return false;
+  *row = __ldg(&w.super_row[super]);
+  u64 begin = msf_offset(w, *row);
+  return begin < super << w.super_log && begin >> w.super_log == super - 1;
+}
+
+/* Where all arcs were light, only vertices whose row crosses a border have no pick. The first block
+ * ranks pages meanwhile. */
+template <typename K, bool PLAIN>
+__global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w, bool borders) {
   __shared__ u32 s_list[MSF_WARPS][MSF_SHARE];
   if (blockIdx.x == 0) {
     msf_rank_pages(w);
@@ -145,22 +162,22 @@ template <typename K> __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_
   }
   if (w.presorted)
     return;
-  u32 lane = dzo_lane(), *list = s_list[threadIdx.x >> 5];
+  u32 lane = dzo_lane(), *list = s_list[threadIdx.x >> 5], total = borders ? w.supertiles : w.n;
   u32 warp = (blockIdx.x - 1) * MSF_WARPS + (threadIdx.x >> 5), warps = (gridDim.x - 1) * MSF_WARPS;
-  for (u64 base = (u64)warp * MSF_SHARE; base < w.n; base += (u64)warps * MSF_SHARE) {
+  for (u64 base = (u64)warp * MSF_SHARE; base < total; base += (u64)warps * MSF_SHARE) {
     u32 count = 0;
 #pragma unroll
     for (u32 j = 0; j < MSF_EACH; j++) {
-      u64 u = base + j * 32 + lane;
-      bool need =
-          u < w.n && w.next[u] == MSF_NONE && msf_offset(w, (u32)u) < msf_offset(w, (u32)u + 1);
+      u64 at = base + j * 32 + lane;
+      u32 u = (u32)at;
+      bool need = borders ? msf_crosses_first(w, at, &u) : msf_lacks_pick(w, at);
       u32 mask = __ballot_sync(DZO_WARP_ALL, need);
       if (need)
-        list[count + (u32)__popc(mask & dzo_lanes_below())] = (u32)u;
+        list[count + (u32)__popc(mask & dzo_lanes_below())] = u;
       count += (u32)__popc(mask);
     }
     __syncwarp();
-    msf_pick_listed<K>(w, list, count);
+    msf_pick_listed<K, PLAIN>(w, list, count);
     __syncwarp();
   }
 }
@@ -215,31 +232,6 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
   }
 }
 
-/* Labels of the vertices base, base + step, ...: their roots', found side by side. */
-__device__ __forceinline__ void msf_flatten_labels(const msf_work &w, u32 base, u32 step) {
-  u32 x[MSF_ROOT_STEP], changed = 0;
-  bool more = true;
-#pragma unroll
-  for (u32 j = 0; j < MSF_ROOT_STEP; j++) {
-    u64 u = base + (u64)j * step;
-    x[j] = u < w.n ? dzo_load_shared(&w.label[u]) : MSF_NONE;
-  }
-  while (more) {
-    more = false;
-#pragma unroll
-    for (u32 j = 0; j < MSF_ROOT_STEP; j++)
-      if (!(x[j] & MSF_ROOT)) {
-        x[j] = dzo_load_shared(&w.label[x[j]]);
-        changed |= 1u << j;
-        more = true;
-      }
-  }
-#pragma unroll
-  for (u32 j = 0; j < MSF_ROOT_STEP; j++)
-    if (changed >> j & 1)
-      dzo_store_shared(&w.label[base + j * step], x[j]);
-}
-
 /* All blocks together: hooks, then labels. Pages get into order on the way. */
 static __global__ void __launch_bounds__(MSF_THREADS) msf_k_hook(msf_work w) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
@@ -255,9 +247,9 @@ static __global__ void __launch_bounds__(MSF_THREADS) msf_k_hook(msf_work w) {
     msf_hook_share(w, (u32)base);
   dzo_grid_sync();
   if (blockIdx.x == 0)
-    msf_find_hot(w, list, {0, list->pages, list->pages, 1, NULL, w.label, NULL}, 0);
+    msf_find_hot(w, list, msf_whole_part(0, w.control->part_pages[0], w.label, NULL), 0);
   for (u32 base = thread; base < w.n; base += MSF_ROOT_STEP * threads)
-    msf_flatten_labels(w, base, threads);
+    msf_find_roots(w.label, w.n, base, threads);
 }
 
 #endif

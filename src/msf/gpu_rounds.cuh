@@ -10,9 +10,10 @@
 
 enum {
   MSF_ROUND_THREADS = 512,
-  MSF_SMALL = 2048,    /* components whose minima fit into shared memory */
-  MSF_STEP = 4,        /* entries a lane has in flight */
-  MSF_LEAST_WIDTH = 4, /* pages of a group */
+  MSF_FEW_PAGES = 1 << 17, /* of light edges that are merged at once, if components are many */
+  MSF_SMALL = 2048,        /* components whose minima fit into shared memory */
+  MSF_STEP = 4,            /* entries a lane has in flight */
+  MSF_LEAST_WIDTH = 4,     /* pages of a group */
   MSF_MOST_PARTS = 32
 };
 
@@ -22,9 +23,10 @@ typedef struct msf_round {
   u32 components;
   /* What makes components of the entries' ends: labels of vertices, or parents of the components of
    * the round before; NULL: they are. Then, unless NULL, what component the number stands for. */
-  u32 *map;
+  const u32 *map;
   const u32 *component;
   bool of_vertices;
+  u32 mapped;  /* components of the round before */
   u32 *parent; /* of this round's */
   u64 *best, *best_next;
   u32 abstains;
@@ -178,45 +180,54 @@ __device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s
   return tied;
 }
 
-/* The ends of entries in this round's numbers; the upper bits of the arc stay. Roots are looked for
- * side by side, and remembered. */
-__device__ __forceinline__ void msf_rename(const msf_round &r, uint4 *e) {
-  u32 from[2 * MSF_STEP], x[2 * MSF_STEP], changed = 0;
-  bool more = true;
+/* Does each block flatten the parents for itself? */
+__device__ __forceinline__ bool msf_maps_shared(const msf_round &r) {
+  return r.map != NULL && !r.of_vertices && r.mapped <= MSF_SMALL;
+}
+
+/* All threads of a block: the roots of all components of the round before. */
+__device__ __forceinline__ void msf_load_map(const msf_round &r, u32 *s_map) {
+  enum { EACH = MSF_SMALL / MSF_ROUND_THREADS };
+  u32 root[EACH];
+  for (u32 c = threadIdx.x; c < r.mapped; c += MSF_ROUND_THREADS)
+    s_map[c] = dzo_load_shared(&r.map[c]);
+  __syncthreads();
+#pragma unroll
+  for (u32 j = 0; j < EACH; j++) {
+    u32 c = threadIdx.x + j * MSF_ROUND_THREADS;
+    root[j] = c < r.mapped ? s_map[c] : MSF_ROOT;
+    while (!(root[j] & MSF_ROOT))
+      root[j] = s_map[root[j]];
+  }
+  __syncthreads();
+#pragma unroll
+  for (u32 j = 0; j < EACH; j++) {
+    u32 c = threadIdx.x + j * MSF_ROUND_THREADS;
+    if (c < r.mapped)
+      s_map[c] = root[j];
+  }
+  __syncthreads();
+}
+
+/* The end of an entry in this round's numbers; the upper bits of the arc stay. */
+__device__ __forceinline__ u32 msf_renamed(const msf_round &r, const u32 *s_map, u32 end) {
   if (r.map == NULL)
-    return;
-#pragma unroll
-  for (u32 j = 0; j < 2 * MSF_STEP; j++) {
-    from[j] = (j % 2 == 0 ? e[j / 2].x : e[j / 2].y) & MSF_ID;
-    x[j] = dzo_load_shared(&r.map[from[j]]);
-  }
-  while (more) {
-    more = false;
-#pragma unroll
-    for (u32 j = 0; j < 2 * MSF_STEP; j++)
-      if (!(x[j] & MSF_ROOT)) {
-        x[j] = dzo_load_shared(&r.map[x[j]]);
-        changed |= 1u << j;
-        more = true;
-      }
-  }
-#pragma unroll
-  for (u32 j = 0; j < 2 * MSF_STEP; j++) {
-    if (changed >> j & 1)
-      dzo_store_shared(&r.map[from[j]], x[j]);
-    if (r.component != NULL && x[j] != MSF_NONE)
-      x[j] = dzo_load_shared(&r.component[x[j] & MSF_ID]);
-    u32 *end = j % 2 == 0 ? &e[j / 2].x : &e[j / 2].y;
-    *end = (*end & ~MSF_ID) | (x[j] & MSF_ID);
-  }
+    return end;
+  if (msf_maps_shared(r))
+    return (end & ~MSF_ID) | (s_map[end & MSF_ID] & MSF_ID);
+  u32 x = dzo_load_shared(&r.map[end & MSF_ID]);
+  if (r.component != NULL && x != MSF_NONE)
+    x = dzo_load_shared(&r.component[x & MSF_ID]);
+  return (end & ~MSF_ID) | (x & MSF_ID);
 }
 
 /* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
  * `kept` on, offer them to both. Returns how many are kept. */
 template <typename K>
 __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u64 *s_best,
-                                                bool small, bool lazy, u32 group, u32 before,
-                                                u32 first, u32 total, u32 kept, bool *tied) {
+                                                const u32 *s_map, bool small, bool lazy, u32 group,
+                                                u32 before, u32 first, u32 total, u32 kept,
+                                                bool *tied) {
   u32 lane = dzo_lane(), keep[MSF_STEP], many = 0;
   uint4 e[MSF_STEP];
   K key[MSF_STEP];
@@ -231,7 +242,11 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
       key[j] = msf_entry_key<K>(w, e[j], slot);
     }
   }
-  msf_rename(r, e);
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    e[j].x = msf_renamed(r, s_map, e[j].x);
+    e[j].y = msf_renamed(r, s_map, e[j].y);
+  }
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     bool crosses = first + j * 32 + lane < total && ((e[j].x ^ e[j].y) & MSF_ID) != 0;
@@ -268,32 +283,34 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
 }
 
 /* What abstains this round: as found, or, after hooks, the component that it became part of. */
-__device__ __forceinline__ u32 msf_abstaining(const msf_round &r) {
+__device__ __forceinline__ u32 msf_abstaining(const msf_round &r, const u32 *s_map) {
   u32 hot = dzo_load_shared(&r.list->hot);
   if (r.map == NULL || r.of_vertices || hot == MSF_NONE)
     return hot;
-  return msf_root_of(r.map, hot) & MSF_ID;
+  return (msf_maps_shared(r) ? s_map[hot] : dzo_load_shared(&r.map[hot])) & MSF_ID;
 }
 
 /* The pass over the list. */
 template <typename K>
-__device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round,
-                                            u64 *s_best) {
+__device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round, u64 *s_best,
+                                            u32 *s_map) {
   __shared__ u32 s_abstains;
   bool small = r.components <= MSF_SMALL, tied = false;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
   for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
     s_best[c] = MSF_NEVER;
+  if (msf_maps_shared(r))
+    msf_load_map(r, s_map);
   if (threadIdx.x == 0)
-    s_abstains = msf_abstaining(r);
+    s_abstains = msf_abstaining(r, s_map);
   __syncthreads();
   r.abstains = s_abstains;
   u32 edges = 0;
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);
     for (u32 first = 0; first < total; first += 32 * MSF_STEP)
-      kept +=
-          msf_collect_step<K>(w, r, s_best, small, lazy, group, before, first, total, kept, &tied);
+      kept += msf_collect_step<K>(w, r, s_best, s_map, small, lazy, group, before, first, total,
+                                  kept, &tied);
     if (dzo_lane() == 0)
       dzo_store_shared(&r.count_out[group], kept);
     edges += kept;

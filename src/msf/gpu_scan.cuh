@@ -29,9 +29,9 @@ typedef struct msf_digit {
 } msf_digit;
 
 /* Does the arc before join the same two vertices and come no later in the order? */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ bool msf_repeats(const msf_work &w, u32 u, u32 v, K key, u64 arc) {
-  return arc > msf_offset(w, u) && msf_neighbour(w, arc - 1) == v &&
+  return arc > msf_offset(w, u) && msf_neighbour_of<PLAIN>(w, arc - 1) == v &&
          msf_key_at<K>(w, arc - 1) <= key;
 }
 
@@ -101,7 +101,7 @@ typedef struct msf_scan_state {
 } msf_scan_state;
 
 /* 128 places of the rows from `first` on. */
-template <typename K, bool COUNT>
+template <typename K, bool PLAIN, bool COUNT>
 __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *rows,
                                               msf_scan_state *s, u32 mine, u32 first, u32 total) {
   u32 lane = dzo_lane(), upto = dzo_lanes_below() | 1u << lane;
@@ -116,7 +116,7 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
     k[j] = before + (u32)__popc(begins & upto) - 1;
     bool there = base + lane < total;
     arc[j] = there ? rows->begin[k[j]] + base + lane : 0;
-    v[j] = there ? msf_neighbour(w, arc[j]) : MSF_NONE;
+    v[j] = there ? msf_neighbour_of<PLAIN>(w, arc[j]) : MSF_NONE;
     into[j] = crosses[j] = there;
   }
 #pragma unroll
@@ -140,7 +140,7 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
     bool below = s->high.everything || msf_upto<K>(s->high, key, min(u, v[j]));
     if (s->giant)
       msf_keep_first<K>(rows, into[j] && below, k[j], key, first + j * 32 + lane);
-    bool emit = crosses[j] && below && !msf_repeats<K>(w, u, v[j], key, arc[j]);
+    bool emit = crosses[j] && below && !msf_repeats<K, PLAIN>(w, u, v[j], key, arc[j]);
     if (COUNT) {
       if (emit)
         msf_count_digit<K>(s->s_count, s->digit, key, u);
@@ -152,10 +152,11 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
 }
 
 /* Where neighbours larger than u begin in its row, which ascends. */
+template <bool PLAIN>
 __device__ __forceinline__ u64 msf_larger_neighbours(const msf_work &w, u32 u, u64 begin, u64 end) {
   while (begin < end) {
     u64 middle = begin + (end - begin) / 2;
-    if (msf_neighbour(w, middle) > u)
+    if (msf_neighbour_of<PLAIN>(w, middle) > u)
       end = middle;
     else
       begin = middle + 1;
@@ -164,12 +165,12 @@ __device__ __forceinline__ u64 msf_larger_neighbours(const msf_work &w, u32 u, u
 }
 
 /* Up to 32 vertices, one a lane. */
-template <typename K, bool COUNT>
+template <typename K, bool PLAIN, bool COUNT>
 __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *rows,
                                               msf_scan_state *s, bool there, u32 u) {
   u64 begin = there ? msf_offset(w, u) : 0, end = there ? msf_offset(w, u + 1) : 0;
   if (!s->giant && w.by_neighbour)
-    begin = msf_larger_neighbours(w, u, begin, end);
+    begin = msf_larger_neighbours<PLAIN>(w, u, begin, end);
   u64 degree = end - begin;
   u64 all = __shfl_sync(DZO_WARP_ALL, msf_warp_sum(degree), 31);
   u32 passes = all >> 32 != 0 ? 32 : 1; /* places have 32 bits */
@@ -177,7 +178,7 @@ __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *ro
     u32 mine, here = passes == 1 || pass == dzo_lane() ? (u32)degree : 0;
     u32 total = msf_load_rows(w, rows, u, begin, here, &mine);
     for (u64 first = 0; first < total; first += 32 * MSF_SCAN_STEP)
-      msf_scan_step<K, COUNT>(w, rows, s, mine, (u32)first, total);
+      msf_scan_step<K, PLAIN, COUNT>(w, rows, s, mine, (u32)first, total);
     __syncwarp();
     u32 x = rows->place[dzo_lane()];
     bool emit = x != MSF_NONE;
@@ -191,10 +192,11 @@ __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *ro
   }
 }
 
-template <typename K, bool COUNT>
+template <typename K, bool PLAIN, bool COUNT>
 __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_digit digit) {
   __shared__ msf_rows<K> s_rows[MSF_WARPS];
   __shared__ u32 s_count[256];
+  __shared__ msf_key_marks s_marks[msf_marks_room<K, MSF_WARPS>::COUNT];
   msf_control *control = w.control;
   if (msf_is_done(w) && !COUNT)
     return;
@@ -205,7 +207,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
   }
   msf_scan_state s = {control->mode == MSF_SCAN_GIANT,
                       control->high,
-                      msf_pool_of(&control->list[MSF_REST], 1),
+                      msf_pool_new<K>(s_marks),
                       msf_writer_new(),
                       s_count,
                       digit};
@@ -217,11 +219,11 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
        base += (u64)gridDim.x * MSF_THREADS) {
     u32 at = (u32)base + dzo_lane();
     u32 u = at >= count ? 0 : plain ? at : __ldg(&w.listed[at]);
-    msf_scan_rows<K, COUNT>(w, &s_rows[warp], &s, at < count, u);
+    msf_scan_rows<K, PLAIN, COUNT>(w, &s_rows[warp], &s, at < count, u);
   }
   if (!COUNT) {
     msf_close_page(w, &s.writer);
-    msf_close_pool<K>(w, &s.pool);
+    msf_close_pool<K>(w, &s.pool, true);
     return;
   }
   __syncthreads();

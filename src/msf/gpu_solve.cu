@@ -24,21 +24,20 @@
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
 static const double LIGHT_EDGES_PER_VERTEX = 1.5;
-/* Of these, those that go first. */
-static const double LIGHTEST_EDGES_PER_VERTEX = 0.5;
+/* Those in the first of their parts, in the first two. */
+static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.75};
 /* The list has room for more, since a sample may err. */
 static const double SPARE = 1.35;
 /* With no more edges a vertex all are taken at once. */
 static const double FEW_EDGES_PER_VERTEX = 2.5;
 
 enum {
-  FEW_ARCS = 1 << 24, /* of a graph whose light edges are merged at once */
-  SMALL = 1 << 16,    /* arcs of a graph whose edges are all taken at once */
+  SMALL = 1 << 16, /* arcs of a graph whose edges are all taken at once */
   MOST_SUPERTILES = 1 << 15,
   LEAST_SUPER = 10,
   MOST_SUPER = 15,
-  LEAST_IN_SUPER = 64, /* light edges expected of a supertile, lest pages stay empty */
-  MOST_WARPS = 10240,  /* of any kernel that writes a list */
+  LEAST_IN_SUPER = 128, /* light edges expected of a supertile, lest pages stay empty */
+  MOST_WARPS = 10240,   /* of any kernel that writes a list */
   MOST_CHUNK = 4,
   FEW_PAGES = 1 << 16, /* of which each warp takes one at a time */
   SLACK = 64           /* elements behind arrays */
@@ -95,10 +94,25 @@ static void plan_list(msf_work *w, const msf_gpu_tuning *tuning) {
   if (tuning->capacity != 0) /* one vertex's edges of equal weight have to fit */
     pages = (tuning->capacity > w->n ? tuning->capacity : w->n) / MSF_PAGE + 1;
   w->chunk = (u32)least_of(pages / FEW_PAGES + 1, MOST_CHUNK);
-  pages += 2 * (uint64_t)w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
+  pages += MSF_PARTS * (uint64_t)w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
   if (w->light > 0)
     pages += least_of(MOST_WARPS, w->n / 32 + 1);
   w->capacity = (u32)least_of(pages, UINT32_MAX / MSF_PAGE - 2);
+}
+
+/* Parts of the light edges, where there is more than one. */
+static void plan_parts(msf_work *w, const msf_gpu_tuning *tuning) {
+  double first = tuning->first, second = tuning->second;
+  if (first < 0 || (first == 0 && w->light == 0))
+    return;
+  if (first == 0)
+    first = FIRST_EDGES_PER_VERTEX[0];
+  if (second == 0)
+    second = FIRST_EDGES_PER_VERTEX[1];
+  if (w->light > 0 && first >= w->light)
+    return;
+  w->part[0] = first;
+  w->part[1] = second < first ? first : w->light > 0 && second > w->light ? w->light : second;
 }
 
 static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
@@ -114,12 +128,7 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
     everything = tuning->light < 0 || edges <= tuning->light * w->n;
   if (!everything)
     w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
-  w->lightest = tuning->lightest > 0     ? tuning->lightest
-                : tuning->lightest < 0   ? 0
-                : graph->arcs > FEW_ARCS ? LIGHTEST_EDGES_PER_VERTEX
-                                         : 0;
-  if (w->light > 0 && w->lightest >= w->light)
-    w->lightest = 0;
+  plan_parts(w, tuning);
   w->presorted = graph->presorted && !graph->maximum && !everything;
   w->by_neighbour = !graph->presorted;
   w->forced_mode = (u32)tuning->scan;
@@ -153,8 +162,8 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   w->best[0] = (u64 *)carve(c, half, 8);
   w->best[1] = (u64 *)carve(c, half, 8);
   w->super_row = (u32 *)carve(c, w->supertiles + 1, 4);
-  w->super_pages = (u32 *)carve(c, 2 * (uint64_t)w->supertiles, 4);
-  w->super_base = (u32 *)carve(c, 2 * (uint64_t)w->supertiles, 4);
+  w->super_pages = (u32 *)carve(c, MSF_PARTS * (uint64_t)w->supertiles, 4);
+  w->super_base = (u32 *)carve(c, MSF_PARTS * (uint64_t)w->supertiles, 4);
   w->records = (msf_record *)carve(c, 2 * (uint64_t)w->supertiles, sizeof *w->records);
   w->entries = (uint4 *)carve(c, pages * MSF_PAGE, 16);
   w->entry_high = wide ? (u32 *)carve(c, pages * MSF_PAGE, 4) : NULL;
@@ -192,6 +201,9 @@ uint64_t msf_gpu_workspace_bytes(const msf_gpu_graph *graph) {
       return status_;                                                                              \
   } while (0)
 
+/* Are neighbours there as they are? */
+static bool plain(const msf_work *w) { return w->reader.neighbours != NULL; }
+
 static dzo_status step_done(solve *s) {
   return s->forest->timed ? dzo_unit_mark(s->unit, 0, s->marks++) : DZO_OK;
 }
@@ -202,11 +214,11 @@ static unsigned blocks_for(unsigned resident, uint64_t work, uint64_t each) {
   return blocks < 1 ? 1 : blocks < resident ? (unsigned)blocks : resident;
 }
 
-template <typename K, bool MAPPED> static dzo_status launch_extract(solve *s) {
+template <typename K, bool MAPPED, bool PLAIN> static dzo_status launch_extract(solve *s) {
   typedef msf_extract_shape<K> shape;
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract<K, MAPPED>), shape::THREADS);
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract<K, MAPPED, PLAIN>), shape::THREADS);
   unsigned blocks = blocks_for(most, s->work.supertiles, shape::WARPS);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED>), blocks, shape::THREADS, s->work);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED, PLAIN>), blocks, shape::THREADS, s->work);
 }
 
 template <typename K> static dzo_status extract(solve *s) {
@@ -218,23 +230,38 @@ template <typename K> static dzo_status extract(solve *s) {
     unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K>), MSF_THREADS);
     blocks = blocks_for(most, w->supertiles, MSF_WARPS);
     TRY(DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K>), blocks, MSF_THREADS, *w));
-  } else if (w->mapped)
-    TRY((launch_extract<K, true>(s)));
+  } else if (!plain(w))
+    TRY((launch_extract<K, true, false>(s)));
+  else if (sizeof(K) == 8 || w->mapped)
+    TRY((launch_extract<K, true, true>(s)));
   else
-    TRY((launch_extract<K, false>(s)));
-  TRY(step_done(s));
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K>), MSF_THREADS);
-  blocks = 1 + (w->presorted ? 0 : blocks_for(most, w->n, MSF_WARPS * MSF_SHARE));
-  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K>), blocks, MSF_THREADS, *w));
-  TRY(step_done(s));
-  blocks = blocks_for(DZO_RESIDENT_BLOCKS(s->unit, msf_k_hook, MSF_THREADS), w->n, MSF_THREADS);
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_hook, blocks, MSF_THREADS, *w));
+    TRY((launch_extract<u32, false, true>(s)));
+  return step_done(s);
+}
+
+template <typename K, bool PLAIN> static dzo_status pick_rest(solve *s) {
+  msf_work *w = &s->work;
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K, PLAIN>), MSF_THREADS);
+  uint64_t rows = w->presorted ? 0 : s->everything ? w->supertiles : w->n;
+  unsigned blocks = 1 + blocks_for(most, rows, MSF_WARPS * MSF_SHARE);
+  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K, PLAIN>), blocks, MSF_THREADS, *w, s->everything));
+  return step_done(s);
+}
+
+template <typename K> static dzo_status round_one(solve *s) {
+  if (plain(&s->work))
+    TRY((pick_rest<K, true>(s)));
+  else
+    TRY((pick_rest<K, false>(s)));
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_hook, MSF_THREADS);
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_hook, blocks_for(most, s->work.n, MSF_THREADS),
+                          MSF_THREADS, s->work));
   return step_done(s);
 }
 
 template <typename K> static dzo_status rounds(solve *s, bool rest, bool compose) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K>), MSF_ROUND_THREADS);
-  unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * 4);
+  unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * (rest ? 16 : 4));
   TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K>), blocks, MSF_ROUND_THREADS, s->work, rest,
                           compose));
   return step_done(s);
@@ -253,11 +280,18 @@ static dzo_status relabel(solve *s, bool again, u32 *labels) {
                     MSF_THREADS, s->work, again, labels);
 }
 
-template <typename K, bool COUNT> static dzo_status scan(solve *s, msf_digit digit) {
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_scan<K, COUNT>), MSF_THREADS);
-  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_scan<K, COUNT>), blocks_for(most, s->work.n, MSF_THREADS),
-                 MSF_THREADS, s->work, digit));
-  return COUNT ? DZO_OK : step_done(s);
+template <typename K, bool PLAIN, bool COUNT> static dzo_status scan_as(solve *s, msf_digit digit) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_scan<K, PLAIN, COUNT>), MSF_THREADS);
+  unsigned blocks = blocks_for(most, s->work.n, MSF_THREADS);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_scan<K, PLAIN, COUNT>), blocks, MSF_THREADS, s->work, digit);
+}
+
+template <typename K> static dzo_status scan(solve *s) {
+  if (plain(&s->work))
+    TRY((scan_as<K, true, false>(s, {})));
+  else
+    TRY((scan_as<K, false, false>(s, {})));
+  return step_done(s);
 }
 
 static dzo_status read_control(solve *s) {
@@ -278,7 +312,7 @@ template <typename K> static dzo_status choose_prefix(solve *s, uint64_t room) {
     digit.of_vertex = level >= (int)sizeof(K);
     digit.shift = 8 * (digit.of_vertex ? levels - 1 - level : (int)sizeof(K) - 1 - level);
     TRY(dzo_unit_fill(s->unit, 0, s->work.control->histogram, 0, sizeof c->histogram));
-    TRY((scan<K, true>(s, digit)));
+    TRY((scan_as<K, false, true>(s, digit)));
     TRY(dzo_unit_copy(s->unit, 0, c->histogram, s->work.control->histogram, sizeof c->histogram));
     TRY(dzo_unit_wait(s->unit, 0));
     int byte = 0;
@@ -315,12 +349,12 @@ template <typename K> static dzo_status in_phases(solve *s) {
     c->list[MSF_REST].hot = MSF_NONE;
     c->mode = MSF_SCAN_PLAIN;
     c->isolated = 0;
-    c->light.everything = 0;
+    c->part[MSF_PARTS - 1].everything = 0;
     c->list[MSF_LIGHTEST].overflow = 0;
     TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
     TRY(choose_prefix<K>(s, room));
     TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
-    TRY((scan<K, false>(s, {})));
+    TRY(scan<K>(s));
     TRY(rounds<K>(s, true, true));
     bool last = c->high.everything;
     TRY(relabel(s, true, last ? s->forest->labels : NULL));
@@ -339,11 +373,12 @@ template <typename K> static dzo_status solve_keys(solve *s) {
   TRY(dzo_unit_fill(s->unit, 0, s->work.control, 0, sizeof *s->work.control));
   TRY(step_done(s));
   TRY(extract<K>(s));
+  TRY(round_one<K>(s));
   TRY(rounds<K>(s, false, go_on || labels));
   if (go_on || labels)
     TRY(label_vertices(s));
   if (go_on) {
-    TRY((scan<K, false>(s, {})));
+    TRY(scan<K>(s));
     TRY(rounds<K>(s, true, labels));
   }
   if (labels)
@@ -363,7 +398,7 @@ static dzo_status describe(solve *s) {
   const msf_control *c = s->control;
   msf_gpu_forest *f = s->forest;
   double n = s->work.n;
-  double pages = c->list[MSF_LIGHTEST].pages + c->list[MSF_LIGHT].pages;
+  double pages = c->part_pages[0] + c->part_pages[1] + c->part_pages[2];
   int at = snprintf(f->plan, sizeof f->plan, "light %.2f n, rounds %u+%u+%u, scan %s",
                     pages * MSF_PAGE / n, c->list[MSF_LIGHTEST].rounds, c->list[MSF_LIGHT].rounds,
                     c->list[MSF_REST].rounds, SCANS[s->everything ? 0 : c->mode]);

@@ -13,7 +13,8 @@ extern "C" {
 /* Zeros: as msf_gpu_solve() chooses. */
 typedef struct msf_gpu_tuning {
   double light;      /* light edges a vertex; negative: all edges */
-  double lightest;   /* of these, those that go first; negative: all */
+  double first;      /* of these, those in the first part; negative: all */
+  double second;     /* those in the first two */
   uint64_t capacity; /* entries that the list of edges has room for */
   int super_log;     /* arcs of a supertile, 9 or more */
   int scan;          /* how the rest is looked at: 1 giant, 2 in order, 3 grouped */

@@ -8,104 +8,128 @@
 
 enum { MSF_SAMPLES_EACH = MSF_SAMPLES / MSF_SAMPLE_THREADS };
 
-/* The value of index `index` among the samples that take part, by bytes from the top (one block).
- */
-template <typename K>
-__device__ __forceinline__ K msf_select(const K *x, const bool *takes_part, u32 index, u32 *s_count,
-                                        u32 *s_found) {
-  K found = 0;
-  for (int shift = 8 * (int)sizeof(K) - 8; shift >= 0; shift -= 8) {
-    if (threadIdx.x < 256)
-      s_count[threadIdx.x] = 0;
+/* What one block needs to select several values of a sample. */
+typedef struct msf_selection {
+  u32 count[MSF_PARTS][256], found[MSF_PARTS], before[MSF_PARTS];
+} msf_selection;
+
+/* The byte that the wanted index falls into, by a warp; index becomes that among its samples. */
+__device__ __forceinline__ void msf_find_byte(msf_selection *s, u32 which, u32 index) {
+  const u32 *count = s->count[which];
+  u32 lane = dzo_lane(), sum = 0;
+  for (u32 k = 0; k < 8; k++)
+    sum += count[8 * lane + k];
+  u32 through = msf_warp_sum(sum), before = through - sum;
+  if (index < before || index >= through)
+    return;
+  u32 byte = 8 * lane;
+  while (index - before >= count[byte])
+    before += count[byte++];
+  s->found[which] = byte;
+  s->before[which] = before;
+}
+
+/* The values of some indices among the samples that take part in each, by bytes from the top (one
+ * block). */
+template <typename V>
+__device__ __forceinline__ void msf_select(msf_selection *s, const V *x, const u32 *parts,
+                                           u32 *index, V *found) {
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    found[k] = 0;
+  for (int shift = 8 * (int)sizeof(V) - 8; shift >= 0; shift -= 8) {
+    for (u32 i = threadIdx.x; i < MSF_PARTS * 256; i += blockDim.x)
+      s->count[i / 256][i % 256] = 0;
     __syncthreads();
     for (u32 j = 0; j < MSF_SAMPLES_EACH; j++)
-      if (takes_part[j] && (x[j] ^ found) >> shift <= 255)
-        atomicAdd(&s_count[x[j] >> shift & 255], 1u);
+      for (u32 k = 0; k < MSF_PARTS; k++)
+        if (parts[j] >> k & 1 && (x[j] ^ found[k]) >> shift <= 255)
+          atomicAdd(&s->count[k][x[j] >> shift & 255], 1u);
     __syncthreads();
-    if (threadIdx.x < 32) {
-      u32 sum = 0;
-      for (u32 k = 0; k < 8; k++)
-        sum += s_count[8 * threadIdx.x + k];
-      u32 through = msf_warp_sum(sum), before = through - sum;
-      if (index >= before && index < through) {
-        u32 byte = 8 * threadIdx.x;
-        while (index - before >= s_count[byte])
-          before += s_count[byte++];
-        s_found[0] = byte;
-        s_found[1] = before;
-      }
+    if (threadIdx.x < 32 * MSF_PARTS)
+      msf_find_byte(s, threadIdx.x / 32, index[threadIdx.x / 32]);
+    __syncthreads();
+    for (u32 k = 0; k < MSF_PARTS; k++) {
+      found[k] |= (V)s->found[k] << shift;
+      index[k] -= s->before[k];
     }
     __syncthreads();
-    found |= (K)s_found[0] << shift;
-    index -= s_found[1];
-    __syncthreads();
   }
-  return found;
 }
 
-/* How many are below, and how many equal. */
+/* How many samples equal each key. */
 template <typename K>
-__device__ __forceinline__ void msf_count_samples(const K *x, K key, u32 *s_count, u32 *below,
-                                                  u32 *equal) {
-  if (threadIdx.x < 2)
-    s_count[threadIdx.x] = 0;
+__device__ __forceinline__ void msf_count_equal(msf_selection *s, const K *x, const K *key,
+                                                u32 *equal) {
+  if (threadIdx.x < MSF_PARTS)
+    s->before[threadIdx.x] = 0;
   __syncthreads();
-  u32 less = 0, same = 0;
-  for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
-    less += x[j] < key;
-    same += x[j] == key;
+  for (u32 k = 0; k < MSF_PARTS; k++) {
+    u32 same = 0;
+    for (u32 j = 0; j < MSF_SAMPLES_EACH; j++)
+      same += x[j] == key[k];
+    if (same != 0)
+      atomicAdd(&s->before[k], same);
   }
-  atomicAdd(&s_count[0], less);
-  atomicAdd(&s_count[1], same);
   __syncthreads();
-  *below = s_count[0];
-  *equal = s_count[1];
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    equal[k] = s->before[k];
   __syncthreads();
 }
 
-/* The bound below which there are about `wanted` edges. It is a pair (key, smaller endpoint), so
- * that it splits equal keys too; where few are equal, all of these are taken. */
+/* The bounds below which there are about as many edges as wanted, by one block. A bound is a pair
+ * (key, smaller endpoint), so that it splits equal keys too; where few are equal, all of these are
+ * taken. */
 template <typename K>
-__device__ __forceinline__ msf_bound msf_bound_at(const msf_work &w, const K *x, const u64 *arc,
-                                                  double wanted) {
-  __shared__ u32 s_count[256], s_found[2];
-  bool part[MSF_SAMPLES_EACH];
+__device__ __forceinline__ void msf_find_bounds(const msf_work &w, const K *x, const u64 *arc,
+                                                const double *wanted, msf_bound *bounds) {
+  __shared__ msf_selection s_selection;
+  u32 parts[MSF_SAMPLES_EACH], index[MSF_PARTS], first[MSF_PARTS], equal[MSF_PARTS];
+  u32 smaller[MSF_SAMPLES_EACH], vertex[MSF_PARTS], split = 0;
+  K key[MSF_PARTS];
   for (u32 j = 0; j < MSF_SAMPLES_EACH; j++)
-    part[j] = true;
-  u32 index = (u32)(wanted / (0.5 * (double)w.arcs) * (MSF_SAMPLES - 1)), below, equal;
-  K key = msf_select(x, part, index, s_count, s_found);
-  msf_count_samples(x, key, s_count, &below, &equal);
-  u32 vertex = MSF_NONE, smaller[MSF_SAMPLES_EACH];
-  if (equal > 4 + index / 8) {
+    parts[j] = (1u << MSF_PARTS) - 1;
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    first[k] = index[k] =
+        min((u32)(wanted[k] * w.n / (0.5 * (double)w.arcs) * (MSF_SAMPLES - 1)), MSF_SAMPLES - 1u);
+  msf_select(&s_selection, x, parts, index, key);
+  msf_count_equal(&s_selection, x, key, equal);
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    split |= (u32)(equal[k] > 4 + first[k] / 8) << k;
+  if (split != 0) {
     for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
-      part[j] = x[j] == key;
-      smaller[j] = part[j] ? min(msf_row_of(w, arc[j]), msf_neighbour(w, arc[j])) : 0;
+      parts[j] = 0;
+      for (u32 k = 0; k < MSF_PARTS; k++)
+        parts[j] |= (u32)(x[j] == key[k]) << k;
+      smaller[j] = parts[j] != 0 ? min(msf_row_of(w, arc[j]), msf_neighbour(w, arc[j])) : 0;
     }
-    vertex = msf_select(smaller, part, index - below, s_count, s_found);
+    msf_select(&s_selection, smaller, parts, index, vertex);
   }
-  return {key, vertex, 0};
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    bounds[k] = {key[k], split >> k & 1 ? vertex[k] : MSF_NONE, 0};
 }
 
 /* By one block. */
 template <typename K> __device__ __forceinline__ void msf_sample(const msf_work &w) {
   K x[MSF_SAMPLES_EACH];
   u64 arc[MSF_SAMPLES_EACH];
-  for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
-    u32 i = threadIdx.x * MSF_SAMPLES_EACH + j;
-    u64 low = w.arcs * i / MSF_SAMPLES, high = w.arcs * (i + 1) / MSF_SAMPLES;
-    arc[j] = low + (high > low ? msf_hash(i + 12345) % (u32)(high - low) : 0);
-    x[j] = msf_key_at<K>(w, arc[j]);
+  msf_bound bounds[MSF_PARTS], all = {MSF_NEVER, MSF_NONE, 1};
+  double wanted[MSF_PARTS] = {w.part[0], w.part[1], w.light};
+  bool parts = w.part[0] > 0;
+  if (parts || w.light > 0) {
+    for (u32 j = 0; j < MSF_SAMPLES_EACH; j++) {
+      u32 i = threadIdx.x * MSF_SAMPLES_EACH + j;
+      u64 low = w.arcs * i / MSF_SAMPLES, high = w.arcs * (i + 1) / MSF_SAMPLES;
+      arc[j] = low + (high > low ? msf_hash(i + 12345) % (u32)(high - low) : 0);
+      x[j] = msf_key_at<K>(w, arc[j]);
+    }
+    msf_find_bounds(w, x, arc, wanted, bounds);
   }
-  msf_bound light = {MSF_NEVER, MSF_NONE, 1};
-  if (w.light > 0)
-    light = msf_bound_at(w, x, arc, w.light * w.n);
-  msf_bound lightest = light;
-  if (w.lightest > 0)
-    lightest = msf_bound_at(w, x, arc, w.lightest * w.n);
+  if (w.light <= 0)
+    bounds[MSF_PARTS - 1] = all;
   if (threadIdx.x != 0)
     return;
-  w.control->light = light;
-  w.control->lightest = lightest;
+  for (u32 k = 0; k < MSF_PARTS; k++)
+    w.control->part[k] = bounds[parts ? k : MSF_PARTS - 1];
 }
 
 template <typename K>

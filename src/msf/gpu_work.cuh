@@ -37,8 +37,10 @@ enum {
 };
 
 /* Lists of edges. The lightest ones go first: when their components are known, most other light
- * edges lie inside one. */
+ * edges lie inside one. How many go first is known after round one only, so the extraction makes
+ * three parts, of which one or two do. */
 enum { MSF_LIGHTEST, MSF_LIGHT, MSF_REST, MSF_LISTS };
+enum { MSF_PARTS = 3 };
 
 /* The best light arc seen of a row that crosses the border of a supertile; row is NONE if none. */
 typedef struct msf_record {
@@ -50,11 +52,11 @@ typedef struct msf_record {
 /* One list of edges and the rounds on it. */
 typedef struct msf_list_state {
   u32 physical; /* pages handed out */
-  u32 pages;    /* pages in the order of ranks */
   u32 overflow; /* there were too few; the list is void */
   u32 finished; /* components that have no edge left */
   u32 rounds;
-  u32 hot;                              /* a component that abstains next */
+  u32 hot; /* a component that abstains next */
+  u32 unused;
   u64 inverse_least, most, ones, zeros; /* ~least and greatest key; bits that are 1, 0 somewhere */
   u32 components[MSF_ROUNDS + 1];
   u32 edges[MSF_ROUNDS + 1];
@@ -69,7 +71,9 @@ typedef struct msf_bound {
 } msf_bound;
 
 typedef struct msf_control {
-  msf_bound lightest, light;
+  msf_bound part[MSF_PARTS]; /* where the parts of the light edges end; the last is that of all */
+  u32 part_pages[MSF_PARTS];
+  u32 unused;
   msf_bound high; /* of the arcs that the scan takes now */
   u32 ticket;
   u32 forest; /* arcs found */
@@ -94,9 +98,9 @@ typedef struct msf_work {
   bool by_neighbour; /* rows ascend by neighbour */
   bool aligned;      /* keys can be read 16 bytes at a time */
   u64 negative, flip;
-  double light;    /* edges a vertex that are light, 0 for all */
-  double lightest; /* and that are the lightest, 0 for all light ones */
-  u64 cache;       /* bytes of the second-level cache */
+  double light;               /* edges a vertex that are light, 0 for all */
+  double part[MSF_PARTS - 1]; /* and that are in the first part, in the first two; 0: no parts */
+  u64 cache;                  /* bytes of the second-level cache */
   u32 forced_mode;
 
   u32 *next, *pick; /* [n] picked neighbour, low bits of the picked arc */
@@ -115,7 +119,7 @@ typedef struct msf_work {
   u32 supertiles;
   int super_log;  /* arcs, or rows where presorted, of a supertile */
   u32 *super_row; /* [supertiles + 1] */
-  /* Of the lightest edges' pages, then of those of the other light edges: [2 * supertiles]. */
+  /* Of the first part's pages, then the second's, the third's: [MSF_PARTS * supertiles]. */
   u32 *super_pages, *super_base;
   msf_record *records; /* [2 * supertiles] */
 
@@ -133,7 +137,7 @@ typedef struct msf_work {
 
 /* All edges were light, and all fitted. */
 __device__ __forceinline__ bool msf_is_done(const msf_work &w) {
-  return w.control->light.everything && !w.control->list[MSF_LIGHTEST].overflow;
+  return w.control->part[MSF_PARTS - 1].everything && !w.control->list[MSF_LIGHTEST].overflow;
 }
 
 __device__ __forceinline__ u32 msf_hash(u32 x) {
@@ -159,6 +163,12 @@ template <typename K> __device__ __forceinline__ K msf_key_at(const msf_work &w,
   if (w.keys == NULL)
     return 0;
   return msf_map_key<K>(w, __ldg((const K *)w.keys + arc));
+}
+
+/* Where kernels are made twice, PLAIN is for neighbours that are not compressed: the other way
+ * costs registers. */
+template <bool PLAIN> __device__ __forceinline__ u32 msf_neighbour_of(const msf_work &w, u64 arc) {
+  return PLAIN ? __ldg(w.reader.neighbours + arc) : arc_neighbour(w.reader, arc);
 }
 
 __device__ __forceinline__ u32 msf_neighbour(const msf_work &w, u64 arc) {

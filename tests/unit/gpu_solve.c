@@ -22,10 +22,11 @@ static gpu_host host;
 
 /* All steps with thresholds, in each way to scan; supertiles of one tile; lists that overflow. */
 static const msf_gpu_tuning tunings[] = {
-    {0, 0, 0, 0, 0},    {1, 0.3, 0, 0, 0},    {0.3, 0, 0, 9, 1},   {0.5, 0.2, 0, 10, 2},
-    {0.7, 0, 0, 9, 3},  {1.5, 0.5, 0, 0, 3},  {0.01, 0, 0, 9, 1},  {0.01, 0.002, 0, 9, 3},
-    {2, 0.7, 1, 9, 0},  {0.4, 0.01, 1, 9, 2}, {-1, 0, 0, 9, 0},    {-1, 0.5, 1, 9, 0},
-    {-1, 0.3, 0, 9, 0}, {3, 2, 0, 9, 2},      {1, 0.5, 64, 10, 1},
+    {0, 0, 0, 0, 0, 0},        {1, 0.3, 0.5, 0, 0, 0},    {0.3, 0.1, 0, 0, 9, 1},
+    {0.5, 0.2, 0.2, 0, 10, 2}, {0.7, -1, 0, 0, 9, 3},     {1.5, 0.5, 1, 0, 0, 3},
+    {0.01, 0, 0, 0, 9, 1},     {0.01, 0.002, 0, 0, 9, 3}, {2, 0.7, 1.2, 1, 9, 0},
+    {0.4, 0.01, 0.1, 1, 9, 2}, {-1, 0, 0, 0, 9, 0},       {-1, 0.5, 0, 1, 9, 0},
+    {-1, 0.3, 1, 0, 9, 0},     {3, 2, 2.5, 0, 9, 2},      {1, 0.5, 0, 64, 10, 1},
 };
 enum { TUNINGS = sizeof tunings / sizeof *tunings };
 
@@ -60,9 +61,10 @@ static void check_edges(const dzo_edges *edges, preparation how, uint64_t seed, 
         const msf_gpu_tuning *tuning =
             &tunings[(seed + (uint64_t)(4 * (2 * maximum + raw) + k)) % TUNINGS];
         char what[160];
-        snprintf(what, sizeof what, "%s%s%s, light %g, lightest %g, capacity %d, super %d, scan %d",
-                 name, maximum ? ", maximum" : "", raw ? ", raw" : "", tuning->light,
-                 tuning->lightest, (int)tuning->capacity, tuning->super_log, tuning->scan);
+        snprintf(what, sizeof what,
+                 "%s%s%s, light %g, first %g, %g, capacity %d, super %d, scan %d", name,
+                 maximum ? ", maximum" : "", raw ? ", raw" : "", tuning->light, tuning->first,
+                 tuning->second, (int)tuning->capacity, tuning->super_log, tuning->scan);
         check_with(graph, &d, tuning, k % 2 == 0, f, what);
       }
       device_graph_free(host, &d);
