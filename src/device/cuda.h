@@ -54,9 +54,14 @@ static inline dzo_status dzo_launch_together(dzo_unit *unit, int queue,
 /* Blocks of this many threads that the GPU holds at once. */
 template <typename Kernel>
 static inline unsigned dzo_resident_blocks(dzo_unit *unit, Kernel kernel, unsigned threads) {
-  int each = 0;
+  int each = 0, before = unit->index;
+  (void)cudaGetDevice(&before);
+  if (before != unit->index)
+    (void)cudaSetDevice(unit->index);
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)threads, 0) != cudaSuccess)
     each = 1;
+  if (before != unit->index)
+    (void)cudaSetDevice(before);
   return (unsigned)(each > 0 ? each : 1) * (unsigned)unit->processors;
 }
 #define DZO_RESIDENT_BLOCKS(unit, kernel, threads) dzo_resident_blocks(unit, kernel, threads)
@@ -82,5 +87,12 @@ __device__ __forceinline__ unsigned __reduce_or_sync(unsigned mask, unsigned bit
 /* Relaxed accesses to what other threads may touch now; past the first-level cache. */
 template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }
 template <typename T> __device__ __forceinline__ void dzo_store_shared(T *p, T x) { __stcg(p, x); }
+/* The same for words in a block's __shared__ memory. */
+template <typename T> __device__ __forceinline__ T dzo_load_block(const T *p) {
+  return *(const volatile T *)p;
+}
+template <typename T> __device__ __forceinline__ void dzo_store_block(T *p, T x) {
+  *(volatile T *)p = x;
+}
 
 #endif

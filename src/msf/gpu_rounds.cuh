@@ -158,7 +158,7 @@ __device__ __forceinline__ void msf_note_tie(const msf_round &r, u32 c) {
 template <typename K>
 __device__ __forceinline__ bool msf_offer_guarded(const msf_round &r, u64 *s_guard, u32 c, u64 word,
                                                   bool lazy) {
-  u64 *guard = &s_guard[c % MSF_SMALL], known = *(volatile u64 *)guard;
+  u64 *guard = &s_guard[c % MSF_SMALL], known = dzo_load_block(guard);
   if (known >> 32 == c && (u32)known < word >> 32)
     return false;
   u64 seen = dzo_load_shared(&r.best[c]);
@@ -269,7 +269,7 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
         u32 c = ends[end];
         bool tie = false;
         if (c != r.abstains && small)
-          tie = msf_offer<K>(r, &s_best[c], word, *(volatile u64 *)&s_best[c], lazy);
+          tie = msf_offer<K>(r, &s_best[c], word, dzo_load_block(&s_best[c]), lazy);
         else if (c != r.abstains)
           tie = msf_offer_guarded<K>(r, s_best, c, word, lazy);
         if (tie)
