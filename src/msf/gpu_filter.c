@@ -40,6 +40,7 @@ static void place(msf_filter *f, cutter *c) {
   f->first = cut(c, shape->capacity, sizeof *f->first);
   f->second = cut(c, shape->capacity, sizeof *f->second);
   f->masks = cut(c, shape->chunk_edges / 32 + MSF_TILE / 32, sizeof *f->masks);
+  f->taken = cut(c, shape->capacity / 32 + 1, sizeof *f->taken);
   f->tiles = cut(c, shape->capacity / MSF_TILE + 2, sizeof *f->tiles);
   f->scratch_bytes = scratch_bytes(shape);
   f->scratch = cut(c, f->scratch_bytes, 1);

@@ -62,6 +62,7 @@ typedef struct msf_filter {
   uint64_t *names;                /* [room] or NULL */
   uint64_t *first, *second;       /* [capacity], for merging */
   uint32_t *masks;                /* [chunk_edges / 32] which edges of a chunk are kept */
+  uint32_t *taken;                /* [capacity / 32] a bit for each edge of the new forest */
   uint32_t *tiles;                /* [capacity / MSF_TILE] edges kept of each tile */
   void *scratch;
   uint64_t scratch_bytes;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Merging a batch into the forest: edges are ranked by the total order with stable sorts, then
- * Boruvka's rounds run on ranks, all in one launch, and leave the new hierarchy behind. The
- * component that most edges touch abstains from choosing: others may still merge into it (the cut
- * property holds for each component alone), its atomics would be contended, and the bound on climbs
- * stays, since a path's heaviest edge was chosen by a component that holds one of its ends. */
+/* Merging a batch into the forest by Boruvka's rounds, all in one launch, which leave the new
+ * hierarchy behind. Where 32-bit keys come in the total order among equals, an edge is compared by
+ * its key and its place; otherwise edges are ranked first, by stable sorts, and compared by rank.
+ * The component that most edges touch abstains from choosing: others may still merge into it (the
+ * cut property holds for each component alone), its atomics would be contended, and the bound on
+ * climbs stays, since a path's heaviest edge was chosen by a component that holds one of its ends.
+ */
 #include "device/cuda.h"
 #include "device/primitives.h"
 #include "msf/gpu_filter.cuh"
@@ -17,10 +19,15 @@ enum { THREADS = 512, SAMPLES = 256, HOPS = 8 };
 /* The batch and the forest while they are merged. Two arrays of the filter hold it all. */
 typedef struct merge {
   uint32_t edges;
-  uint2 *pairs;         /* [edges] the components of each edge's ends */
+  uint2 *pairs; /* [edges] the components of each edge's ends */
+  /* By rank: */
   uint32_t *ranks;      /* [edges] place in the total order; TAKEN: in the forest */
   const uint32_t *perm; /* [edges] the edge of each rank */
+  /* By key and place: */
+  uint64_t *best; /* of each node of the level, the first edge that touches it */
 } merge;
+
+#define NO_EDGE UINT64_MAX
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
@@ -100,8 +107,11 @@ static dzo_status rank(msf_filter *filter, merge *m) {
 
 static __global__ void start(msf_filter f, merge m) {
   uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (uint32_t v = thread; v < f.vertices; v += threads)
+  for (uint32_t v = thread; v < f.vertices; v += threads) {
     f.nodes[v] = msf_node{0, NONE};
+    if (m.best != NULL)
+      m.best[v] = NO_EDGE;
+  }
   for (uint32_t i = thread; i < m.edges; i += threads)
     m.pairs[i] = make_uint2(f.columns[MSF_U][i], f.columns[MSF_V][i]);
 }
@@ -137,23 +147,38 @@ static __device__ uint32_t find_giant(const merge &m, uint32_t round) {
   return giant;
 }
 
-static __device__ __forceinline__ void offer(uint32_t *best, uint32_t rank) {
+static __device__ __forceinline__ void offer_rank(uint32_t *best, uint32_t rank) {
   if (rank < dzo_load_shared(best))
     atomicMin(best, rank);
 }
 
+static __device__ __forceinline__ void offer_edge(uint64_t *best, uint64_t edge) {
+  if (edge < dzo_load_shared(best))
+    atomicMin(reinterpret_cast<unsigned long long *>(best), (unsigned long long)edge);
+}
+
 /* Every edge between components offers itself to both, but not to the giant. */
-static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t giant) {
+template <bool DIRECT>
+static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t begin,
+                                 uint32_t giant) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
        i += gridDim.x * blockDim.x) {
     uint2 p = m.pairs[i];
     if (p.x == p.y)
       continue;
-    uint32_t rank = m.ranks[i];
-    if (p.x != giant)
-      offer(&f.nodes[p.x].value, rank);
-    if (p.y != giant)
-      offer(&f.nodes[p.y].value, rank);
+    if (DIRECT) {
+      uint64_t edge = (uint64_t)f.columns[MSF_KEY][i] << 32 | i;
+      if (p.x != giant)
+        offer_edge(&m.best[p.x - begin], edge);
+      if (p.y != giant)
+        offer_edge(&m.best[p.y - begin], edge);
+    } else {
+      uint32_t rank = m.ranks[i];
+      if (p.x != giant)
+        offer_rank(&f.nodes[p.x].value, rank);
+      if (p.y != giant)
+        offer_rank(&f.nodes[p.y].value, rank);
+    }
   }
 }
 
@@ -166,17 +191,47 @@ static __device__ __forceinline__ uint32_t take_number(uint32_t *counter, bool w
   return first + __popc(mask & dzo_lanes_below());
 }
 
-/* Hook component `node`, which chose the edge of this rank; true: it is the root of its new
- * component instead, one of the two that chose the same edge. */
-static __device__ __forceinline__ bool hook(const msf_filter &f, const merge &m, uint32_t node,
-                                            uint32_t rank) {
-  uint32_t edge = m.perm[rank];
-  uint2 p = m.pairs[edge];
+/* What a component chose. */
+typedef struct choice {
+  bool none;
+  uint32_t edge, rank;
+  uint64_t best;
+} choice;
+
+template <bool DIRECT>
+static __device__ __forceinline__ choice choice_of(const msf_filter &f, const merge &m,
+                                                   uint32_t begin, uint32_t node) {
+  choice c = {true, 0, 0, 0};
+  if (DIRECT) {
+    c.best = dzo_load_shared(&m.best[node - begin]);
+    c.none = c.best == NO_EDGE;
+    c.edge = (uint32_t)c.best;
+  } else {
+    c.rank = dzo_load_shared(&f.nodes[node].value);
+    c.none = c.rank == NONE;
+    c.edge = c.none ? 0 : m.perm[c.rank];
+  }
+  return c;
+}
+
+/* Hook component `node` along its choice; true: it is the root of its new component instead, one of
+ * the two that chose the same edge. */
+template <bool DIRECT>
+static __device__ __forceinline__ bool hook(const msf_filter &f, const merge &m, uint32_t begin,
+                                            uint32_t node, const choice &c) {
+  uint2 p = m.pairs[c.edge];
   uint32_t other = p.x == node ? p.y : p.x;
-  bool mutual = dzo_load_shared(&f.nodes[other].value) == rank;
+  bool mutual = DIRECT ? dzo_load_shared(&m.best[other - begin]) == c.best
+                       : dzo_load_shared(&f.nodes[other].value) == c.rank;
   bool root = mutual && node < other;
-  if (!mutual || root)
-    m.ranks[edge] = rank | TAKEN;
+  bool mine = !mutual || root;
+  if (DIRECT) {
+    if (mine)
+      atomicOr(&f.taken[c.edge / 32], 1u << c.edge % 32);
+    f.nodes[node].value = (uint32_t)(c.best >> 32);
+  } else if (mine) {
+    m.ranks[c.edge] = c.rank | TAKEN;
+  }
   if (!root)
     dzo_store_shared(&f.nodes[node].parent, other);
   return root;
@@ -184,16 +239,21 @@ static __device__ __forceinline__ bool hook(const msf_filter &f, const merge &m,
 
 /* The level's nodes begin .. begin + count - 1 hook along their choices, or are trees, or roots of
  * new components: nodes of the next level. */
+template <bool DIRECT>
 static __device__ void hook_all(const msf_filter &f, const merge &m, uint32_t begin, uint32_t count,
                                 uint32_t giant) {
   for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < count;
        at += gridDim.x * blockDim.x) {
     bool is = at + dzo_lane() < count;
     uint32_t node = begin + at + dzo_lane();
-    uint32_t rank = is ? dzo_load_shared(&f.nodes[node].value) : NONE;
-    bool root = is && node == giant, tree = is && rank == NONE && !root;
-    if (is && rank != NONE)
-      root = hook(f, m, node, rank);
+    choice c = {true, 0, 0, 0};
+    if (is)
+      c = choice_of<DIRECT>(f, m, begin, node);
+    bool root = is && node == giant, tree = is && c.none && !root;
+    if (DIRECT && root)
+      f.nodes[node].value = 0; /* no edge leads up */
+    if (is && !c.none)
+      root = hook<DIRECT>(f, m, begin, node, c);
     uint32_t number = take_number(&f.control->components, tree);
     uint32_t next = (uint32_t)f.shape.room + take_number(&f.control->made, root);
     if (tree) {
@@ -242,6 +302,12 @@ static __device__ bool rename_pairs(const msf_filter &f, const merge &m) {
   return live;
 }
 
+static __device__ void clear_best(const merge &m, uint32_t count) {
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    dzo_store_shared(&m.best[i], NO_EDGE);
+}
+
+template <bool DIRECT>
 static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m) {
   msf_filter_control *control = f.control;
   bool is_first = blockIdx.x == 0 && threadIdx.x == 0, live = m.edges > 0;
@@ -252,11 +318,11 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
     if (!live)
       giant = NONE;
     if (live)
-      offer_all(f, m, giant);
+      offer_all<DIRECT>(f, m, begin, giant);
     dzo_grid_sync();
     if (is_first)
       dzo_store_shared(&control->live[(round + 1) & 1], 0u);
-    hook_all(f, m, begin, count, giant);
+    hook_all<DIRECT>(f, m, begin, count, giant);
     dzo_grid_sync();
     uint32_t now = dzo_load_shared(&control->made);
     for (bool pending = live; pending; pass++) {
@@ -271,6 +337,8 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
       giant = parent_of(f, giant);
     if (live && rename_pairs(f, m))
       dzo_store_shared(&control->live[round & 1], 1u);
+    if (DIRECT)
+      clear_best(m, now - made);
     dzo_grid_sync();
     live = dzo_load_shared(&control->live[round & 1]) != 0;
     begin = (uint32_t)f.shape.room + made;
@@ -281,21 +349,28 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
 
 /* ---- The new forest -------------------------------------------------------------------------- */
 
+static __device__ __forceinline__ bool is_taken(const msf_filter &f, const merge &m, uint32_t i) {
+  if (i >= m.edges)
+    return false;
+  return m.best != NULL ? f.taken[i / 32] >> i % 32 & 1 : (m.ranks[i] & TAKEN) != 0;
+}
+
 static __global__ void __launch_bounds__(MSF_TILE) count_taken(msf_filter f, merge m) {
   uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
-  bool taken = i < m.edges && m.ranks[i] & TAKEN;
+  bool taken = is_taken(f, m, i);
   uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken);
   uint32_t sum = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
   if (threadIdx.x == 0)
     f.tiles[blockIdx.x] = sum;
 }
 
-/* Where each edge of the forest goes, in place of its rank; NONE for the others. */
+/* Where each edge of the forest goes, in place of its rank; NONE for the others. (Of the best
+ * edges, which stand there otherwise, none is needed any more.) */
 static __global__ void __launch_bounds__(MSF_TILE)
     place_taken(msf_filter f, merge m, unsigned turn) {
   __shared__ uint32_t masks[MSF_TILE / 32];
   uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x, warp = threadIdx.x / 32;
-  bool taken = i < m.edges && m.ranks[i] & TAKEN;
+  bool taken = is_taken(f, m, i);
   uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken);
   if (dzo_lane() == 0)
     masks[warp] = mask;
@@ -338,7 +413,8 @@ static dzo_status keep_taken(msf_filter *f, const merge &m) {
   DZO_TRY(dzo_gpu_exclusive_sum_u32(f->unit, 0, f->scratch, f->scratch_bytes, f->tiles, f->tiles,
                                     tiles));
   DZO_TRY(DZO_LAUNCH(f->unit, 0, place_taken, tiles, MSF_TILE, *f, m, f->turn));
-  DZO_TRY(DZO_LAUNCH(f->unit, 0, finish_links, msf_blocks(*f, 2 * f->vertices), 256, *f, m));
+  if (m.best == NULL)
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, finish_links, msf_blocks(*f, 2 * f->vertices), 256, *f, m));
   uint64_t most = f->vertices < m.edges ? f->vertices : m.edges;
   uint32_t *out = reinterpret_cast<uint32_t *>(m.pairs);
   for (int i = 0; i < MSF_COLUMNS; i++) {
@@ -351,19 +427,34 @@ static dzo_status keep_taken(msf_filter *f, const merge &m) {
   return DZO_OK;
 }
 
+/* Edges of 32-bit keys in order need no ranks. */
+static dzo_status prepare(msf_filter *f, merge *m) {
+  bool direct = msf_is_direct(*f) && !f->loose;
+  if (!direct)
+    return m->edges > 0 ? rank(f, m) : DZO_OK;
+  m->pairs = reinterpret_cast<uint2 *>(f->first);
+  m->best = f->second;
+  m->ranks = reinterpret_cast<uint32_t *>(f->second);
+  f->taken_in_second = true;
+  return dzo_unit_fill(f->unit, 0, f->taken, 0, (m->edges + 31) / 32 * sizeof *f->taken);
+}
+
+template <bool DIRECT> static dzo_status run_rounds(msf_filter *f, const merge &m) {
+  unsigned blocks = DZO_RESIDENT_BLOCKS(f->unit, boruvka<DIRECT>, THREADS);
+  unsigned wanted = (unsigned)((f->vertices + m.edges + THREADS - 1) / THREADS);
+  return DZO_LAUNCH_TOGETHER(f->unit, 0, boruvka<DIRECT>, wanted < blocks ? wanted : blocks,
+                             THREADS, *f, m);
+}
+
 dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
   if (f->vertices == 0)
     return DZO_OK;
-  merge m = {(uint32_t)count, NULL, NULL, NULL};
+  merge m = {(uint32_t)count, NULL, NULL, NULL, NULL};
   DZO_TRY(dzo_unit_fill(f->unit, 0, &f->control->made, 0,
                         sizeof *f->control - offsetof(msf_filter_control, made)));
-  if (count > 0)
-    DZO_TRY(rank(f, &m));
+  DZO_TRY(prepare(f, &m));
   DZO_TRY(DZO_LAUNCH(f->unit, 0, start, msf_blocks(*f, f->vertices + count), 256, *f, m));
-  unsigned blocks = DZO_RESIDENT_BLOCKS(f->unit, boruvka, THREADS);
-  unsigned wanted = (unsigned)((f->vertices + count + THREADS - 1) / THREADS);
-  DZO_TRY(
-      DZO_LAUNCH_TOGETHER(f->unit, 0, boruvka, wanted < blocks ? wanted : blocks, THREADS, *f, m));
+  DZO_TRY(m.best != NULL ? run_rounds<true>(f, m) : run_rounds<false>(f, m));
   return count > 0 ? keep_taken(f, m) : DZO_OK;
 }
 
