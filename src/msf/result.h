@@ -32,19 +32,6 @@ void msf_reset(dzo_msf *msf);
 dzo_status msf_number_components(dzo_context *context, uint32_t *label, uint64_t vertices,
                                  uint32_t components);
 
-/* A forest as arcs of a graph, each edge once by either of its arcs, in any order. */
-typedef struct msf_arcs {
-  const uint64_t *arcs; /* [count] */
-  uint64_t count;
-  const uint64_t *keys; /* [count] of the arcs, as the graph has them, or NULL: looked up */
-  uint32_t *label;      /* [vertices] the tree of each vertex in any numbering; taken over */
-  uint32_t components;
-} msf_arcs;
-
-/* Fill edges, components and weight of `out`, which owns the labels from now on. */
-dzo_status msf_result_from_arcs(dzo_context *context, const dzo_graph *graph, const msf_arcs *found,
-                                dzo_msf *out);
-
 /* Edge numbers taken, by any thread. */
 typedef struct msf_taken {
   uint64_t *bitmap; /* [words] by edge number, or NULL */
