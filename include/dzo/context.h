@@ -71,8 +71,8 @@ typedef struct dzo_context_options {
 
 /* The processors, the memory, and the last error. One context serves one call at a time; different
  * contexts are independent and may be used from different threads. Each thread that calls has its
- * own helper threads, which end with it. After a fork() the child may use what no call was using.
- */
+ * own helper threads, which end with it. After a fork() the child may use what no call was using,
+ * but no GPU, which CUDA does not hand down: there the CPU does the work. */
 typedef struct dzo_context dzo_context;
 
 /* Fill `options` with the defaults. */

@@ -205,10 +205,11 @@ DZO_API void dzo_graph_neighbour_bytes(const dzo_graph *graph, uint64_t *stored,
  * with this context starts there: offsets (8 bytes a vertex), and for each arc neighbour, key and
  * edge number (12 bytes where keys and numbers have 32 bits, compressed neighbours less). The
  * graph's own arrays stay. A preparation, dzo_graph_evict() and dzo_graph_destroy() drop the copy;
- * a second upload with the same context does nothing. DZO_E_DEVICE where the context has no GPU or
- * it failed; DZO_E_MEMORY where the GPU's memory, or gpu_memory, is too small: such a graph can
- * still be solved, it is then streamed; DZO_E_UNSUPPORTED for 2^30 or more vertices, 2^36 or more
- * arcs, or rows in no order. */
+ * a second upload with the same context does nothing. Where that is not the graph's own context,
+ * the copy must be gone before the context is destroyed. DZO_E_DEVICE where the context has no GPU,
+ * DZO_E_DEVICE_FAILED where it failed; DZO_E_MEMORY where the GPU's memory, or gpu_memory, is too
+ * small: such a graph can still be solved, it is then streamed; DZO_E_UNSUPPORTED for 2^30 or more
+ * vertices, 2^36 or more arcs, or rows in no order. */
 DZO_API dzo_status dzo_graph_upload(dzo_context *context, dzo_graph *graph);
 /* Drop the copy, if there is one. */
 DZO_API void dzo_graph_evict(dzo_graph *graph);

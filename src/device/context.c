@@ -3,6 +3,8 @@
 /* Contexts, which know their devices. */
 #include "base/context.h"
 
+#include <string.h>
+
 #include "device/device.h"
 
 /* Open the context's GPU, once. *missing tells a machine without GPU, which is no surprise, from a
@@ -63,4 +65,15 @@ dzo_unit *dzo_context_gpu(dzo_context *context) {
     return context->gpu;
   dzo_notice(context, "GPU %d is no longer used: %s", context->gpu->index, context->gpu->reason);
   return NULL;
+}
+
+dzo_status dzo_context_need_gpu(dzo_context *context, dzo_unit **out) {
+  *out = dzo_context_gpu(context);
+  if (*out != NULL)
+    return DZO_OK;
+  char reason[sizeof context->notice];
+  memcpy(reason, context->notice, sizeof reason);
+  dzo_begin(context);
+  return dzo_fail(context, context->gpu != NULL ? DZO_E_DEVICE_FAILED : DZO_E_DEVICE, "%s",
+                  reason[0] != '\0' ? reason : "the context has no GPU");
 }

@@ -231,8 +231,10 @@ static bool cuda_owns(dzo_unit *unit, const void *pointer) {
   if (error != cudaSuccess)
     (void)cudaGetLastError();
   leave(unit->index, before);
-  return error == cudaSuccess && attributes.type == cudaMemoryTypeDevice &&
-         attributes.device == unit->index;
+  if (error != cudaSuccess)
+    return false;
+  return attributes.type == cudaMemoryTypeManaged ||
+         (attributes.type == cudaMemoryTypeDevice && attributes.device == unit->index);
 }
 
 /* ---- Work -------------------------------------------------------------------------------------
@@ -286,6 +288,8 @@ cudaStream_t dzo_cuda_stream(dzo_unit *unit, int queue) { return of(unit)->queue
 extern "C" dzo_status dzo_cuda_may_launch(dzo_unit *unit) {
   DZO_TRY(dzo_unit_begin(unit));
   of(unit)->before = enter(unit->index);
+  /* An error that the program around the library has not looked at would be taken for ours. */
+  (void)cudaGetLastError();
   return DZO_OK;
 }
 

@@ -45,7 +45,8 @@ typedef struct dzo_backend {
   dzo_status (*wait_mark)(dzo_unit *unit, int mark);
   /* Milliseconds between two marks that have been reached. */
   dzo_status (*elapsed)(dzo_unit *unit, int from, int to, double *milliseconds);
-  /* Is this plain device memory of the unit (and not host memory)? */
+  /* Is this device memory of the unit, or memory that the driver moves there (and not host memory)?
+   */
   bool (*owns)(dzo_unit *unit, const void *pointer);
   /* Block until all work on the device is done, that of the program around the library included.
    * NULL: nothing to wait for. */
@@ -119,6 +120,9 @@ void dzo_unit_staging_release(dzo_unit *unit);
 /* The GPU of a context: opened at its first use, NULL where the context has none or lost it (the
  * context's notice then says why). */
 dzo_unit *dzo_context_gpu(dzo_context *context);
+/* The same where nothing else will do: DZO_E_DEVICE where there is none, DZO_E_DEVICE_FAILED where
+ * it is lost; the reason is the message, not the notice. */
+dzo_status dzo_context_need_gpu(dzo_context *context, dzo_unit **out);
 
 /* The CUDA backend; where the library is built without CUDA, one that counts none and says so. */
 extern const dzo_backend dzo_backend_cuda;

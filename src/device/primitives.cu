@@ -13,14 +13,30 @@
 
 #include "device/cuda.h"
 
+/* CUB keeps what it knows of the devices in a static object, which is made at its first use,
+ * without the C++ library's lock (-fno-threadsafe-statics). Nobody sorts or sums before asking for
+ * sizes, so those questions are put one at a time. */
+static int asking; /* accessed atomically */
+
+static void begin_asking(void) {
+  while (__atomic_exchange_n(&asking, 1, __ATOMIC_ACQUIRE) != 0) {
+  }
+}
+
+static uint64_t end_asking(size_t bytes) {
+  (void)cudaGetLastError();
+  __atomic_store_n(&asking, 0, __ATOMIC_RELEASE);
+  return bytes + 256;
+}
+
 /* CUB wants to know an array's type, and sizes depend on it: the widest is asked for. */
 uint64_t dzo_gpu_sort_bytes(uint64_t count) {
   size_t bytes = 0;
+  begin_asking();
   (void)cub::DeviceRadixSort::SortPairs(
       NULL, bytes, static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL),
       static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL), count, 0, 64);
-  (void)cudaGetLastError();
-  return bytes + 256;
+  return end_asking(bytes);
 }
 
 template <typename Value>
@@ -55,10 +71,10 @@ dzo_status dzo_gpu_sort_u64_u64(dzo_unit *unit, int queue, void *scratch, uint64
 
 uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) {
   size_t bytes = 0;
+  begin_asking();
   cub::DoubleBuffer<uint64_t> keys(NULL, NULL);
   (void)cub::DeviceRadixSort::SortKeys(NULL, bytes, keys, count, 0, 64);
-  (void)cudaGetLastError();
-  return bytes + 256;
+  return end_asking(bytes);
 }
 
 dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
@@ -79,10 +95,10 @@ dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t b
 
 uint64_t dzo_gpu_sum_bytes(uint64_t count) {
   size_t bytes = 0;
+  begin_asking();
   (void)cub::DeviceScan::ExclusiveSum(NULL, bytes, static_cast<const uint64_t *>(NULL),
                                       static_cast<uint64_t *>(NULL), count);
-  (void)cudaGetLastError();
-  return bytes + 256;
+  return end_asking(bytes);
 }
 
 template <typename Number>

@@ -50,9 +50,8 @@ dzo_status dzo_graph_upload(dzo_context *context, dzo_graph *graph) {
   if (graph == NULL)
     return dzo_fail(context, DZO_E_ARGUMENT, "dzo_graph_upload: no graph");
   DZO_TRY(check(context, graph));
-  dzo_unit *unit = dzo_context_gpu(context);
-  if (unit == NULL)
-    return dzo_fail(context, DZO_E_DEVICE, "the context has no GPU");
+  dzo_unit *unit;
+  DZO_TRY(dzo_context_need_gpu(context, &unit));
   if (dzo_graph_resident(context, graph) != NULL)
     return DZO_OK;
   dzo_graph_evict(graph);
@@ -66,5 +65,5 @@ dzo_status dzo_graph_upload(dzo_context *context, dzo_graph *graph) {
     copy->csr.unit = unit;
     dzo_graph_evict(graph);
   }
-  return status;
+  return status == DZO_E_DEVICE ? DZO_E_DEVICE_FAILED : status;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* Forests of a caller's graph in GPU memory, left there. */
-#include <string.h>
-
 #include "base/options.h"
 #include "dzo/msf.h"
 #include "graph/csr.h"
@@ -37,18 +35,6 @@ static msf_key_type key_type_of(dzo_weight_type type) {
   return MSF_KEY_NONE;
 }
 
-static dzo_status find_gpu(dzo_context *context, dzo_unit **unit) {
-  *unit = dzo_context_gpu(context);
-  if (*unit != NULL)
-    return DZO_OK;
-  bool failed = context->gpu != NULL && context->gpu->lost;
-  char reason[sizeof context->notice];
-  memcpy(reason, context->notice, sizeof reason);
-  dzo_begin(context);
-  return dzo_fail(context, failed ? DZO_E_DEVICE_FAILED : DZO_E_DEVICE, "%s",
-                  reason[0] != '\0' ? reason : "the context has no GPU");
-}
-
 static dzo_status read_arguments(dzo_context *context, const dzo_device_csr *csr,
                                  const dzo_msf_options *options, device_call *call) {
   dzo_device_csr *c = &call->csr;
@@ -74,7 +60,7 @@ static dzo_status read_arguments(dzo_context *context, const dzo_device_csr *csr
                                 .key_type = key_type_of(c->weight_type),
                                 .presorted = c->row_order == DZO_ROWS_BY_WEIGHT,
                                 .maximum = call->options.maximum != 0};
-  return find_gpu(context, &call->unit);
+  return dzo_context_need_gpu(context, &call->unit);
 }
 
 static dzo_status check_pointer(const device_call *call, const void *pointer, const char *name) {
@@ -129,8 +115,9 @@ static dzo_status solve(const device_call *call, uint64_t *arcs, uint64_t *count
   if (!call->options.any_order)
     DZO_TRY(order_arcs(call, arcs, forest.count));
   DZO_TRY(dzo_unit_wait(unit, 0));
+  DZO_TRY(dzo_progress(context, "solve", 1, 1));
   *count = forest.count;
-  return dzo_progress(context, "solve", 1, 1);
+  return DZO_OK;
 }
 
 dzo_status dzo_msf_run_device(dzo_context *context, const dzo_device_csr *csr,

@@ -149,7 +149,7 @@ static void a_failing_upload_leaves_the_graph(void **state) {
   (void)state;
   random_graph *g = some_graph(DZO_WEIGHT_U32);
   oracle_forest *f = oracle_solve(&g->edges, 0, 0);
-  dzo_status status = DZO_E_DEVICE;
+  dzo_status status = DZO_E_DEVICE_FAILED;
   for (uint64_t k = 1; status != DZO_OK; k++) {
     assert_in_range(k, 1, ENOUGH);
     dzo_context *context = open_context(DZO_DEVICE_CUDA, 0);
@@ -157,7 +157,7 @@ static void a_failing_upload_leaves_the_graph(void **state) {
     (void)fail_at(context, k);
     status = dzo_graph_upload(context, graph);
     if (status != DZO_OK) {
-      assert_int_equal(status, DZO_E_DEVICE);
+      assert_int_equal(status, DZO_E_DEVICE_FAILED);
       assert_int_equal(dzo_graph_gpu_bytes(graph), 0);
       assert_true(dzo_context_message(context)[0] != '\0');
       dzo_msf *msf = solve(context, graph, 0);
