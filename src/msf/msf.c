@@ -104,13 +104,16 @@ static dzo_status solve_stream(dzo_context *context, const dzo_edge_source *sour
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-/* What both entries begin and end with: *out is set if `status` is good. */
-static dzo_status finish(dzo_status status, dzo_msf *msf, dzo_msf **out) {
-  if (status == DZO_OK)
-    *out = msf;
-  else
+/* What both entries end with: *out is set if `status` is good, and what an attempt before the last
+ * one failed with is no message of the call. */
+static dzo_status finish(dzo_context *context, dzo_status status, dzo_msf *msf, dzo_msf **out) {
+  if (status != DZO_OK) {
     dzo_msf_destroy(msf);
-  return status;
+    return status;
+  }
+  context->message[0] = '\0';
+  *out = msf;
+  return DZO_OK;
 }
 
 dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph, const dzo_msf_options *options,
@@ -126,7 +129,7 @@ dzo_status dzo_msf_run(dzo_context *context, const dzo_graph *graph, const dzo_m
   dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
   if (msf == NULL)
     return DZO_E_MEMORY;
-  return finish(solve(context, graph, o.maximum != 0, msf), msf, out);
+  return finish(context, solve(context, graph, o.maximum != 0, msf), msf, out);
 }
 
 dzo_status dzo_msf_stream(dzo_context *context, const dzo_edge_source *source,
@@ -143,7 +146,7 @@ dzo_status dzo_msf_stream(dzo_context *context, const dzo_edge_source *source,
   dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
   if (msf == NULL)
     return DZO_E_MEMORY;
-  return finish(solve_stream(context, source, o.maximum != 0, msf), msf, out);
+  return finish(context, solve_stream(context, source, o.maximum != 0, msf), msf, out);
 }
 
 void dzo_msf_destroy(dzo_msf *msf) {

@@ -349,6 +349,10 @@ static bool settled_by_gpu(const msf_checker *c) {
   if (unit == NULL)
     return false;
   dzo_status status = msf_gpu_check_list(unit, c, &right);
+  if (status == DZO_E_MEMORY && unit->workspace != NULL) { /* a solve may have left it all taken */
+    dzo_unit_workspace_release(unit);
+    status = msf_gpu_check_list(unit, c, &right);
+  }
   if (status != DZO_OK && status != DZO_E_CANCELLED)
     dzo_notice(context, "%s; verified on the CPU", context->message);
   context->message[0] = '\0';
