@@ -119,8 +119,7 @@ static cli_exit run(cli_call *call) {
   bool automatic = settings->common.device.kind == DZO_DEVICE_AUTO;
   bool gpu = !(automatic && cli_given(call, "yardstick")) && dzo_context_gpu(call->context) != NULL;
   if (automatic && !gpu && (settings->table || cli_given(call, "from"))) {
-    cli_error("bench: there is no GPU");
-    return CLI_NO_DEVICE;
+    return cli_no_gpu(call);
   }
   cli_exit result = check_usage(call, gpu);
   if (result != CLI_DONE)

@@ -161,6 +161,8 @@ cli_exit cli_fail(cli_call *call, dzo_status status, cli_exit otherwise);
 cli_exit cli_flush(cli_call *call);
 /* Create the context of a call by its common options. */
 cli_exit cli_open_context(cli_call *call);
+/* Say why the GPU that was asked for cannot be used; CLI_NO_DEVICE. */
+cli_exit cli_no_gpu(const cli_call *call);
 
 /* ---- Small helpers -----------------------------------------------------------------------------
  */

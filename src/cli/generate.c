@@ -148,15 +148,15 @@ static cli_exit write_graph(generate_job *job, const dzo_edges *edges) {
   return result;
 }
 
-/* On the GPU, the same bytes. DZO_E_UNSUPPORTED where there is none that was asked for. */
-static dzo_status generate_there(generate_job *job) {
+static dzo_status generate_here(generate_job *job) {
+  job->worked = DZO_DEVICE_CPU;
+  return dzo_edge_list_generate(job->call->context, job->generator, &job->options, &job->list);
+}
+
+/* On the GPU, the same bytes. */
+static dzo_status generate_there(generate_job *job, dzo_unit *unit) {
   dzo_context *context = job->call->context;
-  bool asked = job->call->common->device.kind == DZO_DEVICE_CUDA ||
-               job->call->common->device.kind == DZO_DEVICE_HYBRID;
-  dzo_unit *unit = asked ? dzo_context_gpu(context) : NULL;
   dzo_gpu_edges edges;
-  if (unit == NULL)
-    return DZO_E_UNSUPPORTED;
   dzo_status status = dzo_gpu_edges_generate(unit, job->generator, &job->options, &edges);
   if (status == DZO_OK)
     status = dzo_gpu_edges_download(context, &edges, &job->list);
@@ -168,15 +168,18 @@ static dzo_status generate_there(generate_job *job) {
 /* The CPU makes what the GPU cannot. */
 static dzo_status generate(generate_job *job) {
   cli_call *call = job->call;
-  dzo_status status = generate_there(job);
+  dzo_device device = call->common->device.kind;
+  bool asked = device == DZO_DEVICE_CUDA || device == DZO_DEVICE_HYBRID;
+  dzo_unit *unit = asked ? dzo_context_gpu(call->context) : NULL;
+  if (unit == NULL)
+    return generate_here(job);
+  dzo_status status = generate_there(job, unit);
   bool gave_up = status == DZO_E_UNSUPPORTED || status == DZO_E_MEMORY || status == DZO_E_DEVICE ||
                  status == DZO_E_DEVICE_FAILED;
   if (!gave_up)
     return status;
-  if (status != DZO_E_UNSUPPORTED)
-    cli_note(call, "%s; generated on the CPU", dzo_context_message(call->context));
-  job->worked = DZO_DEVICE_CPU;
-  return dzo_edge_list_generate(call->context, job->generator, &job->options, &job->list);
+  cli_note(call, "%s; generated on the CPU", dzo_context_message(call->context));
+  return generate_here(job);
 }
 
 static cli_exit perform(generate_job *job) {

@@ -80,6 +80,7 @@ static cli_exit verify(msf_job *job) {
   dzo_status status = dzo_msf_verify(job->call->context, &edges, &claim, &valid);
   if (status != DZO_OK)
     return cli_fail(job->call, status, CLI_FAILED);
+  cli_tell_notice(job->call);
   if (valid == 0) {
     cli_progress_clear(&job->call->progress);
     cli_error("%s: the forest is wrong, please report this: %s", job->path,

@@ -92,8 +92,7 @@ cli_exit cli_flush(cli_call *call) {
   return CLI_FAILED;
 }
 
-/* Says why the GPU that was asked for cannot be used. */
-static cli_exit no_device(const dzo_context_options *asked) {
+cli_exit cli_no_gpu(const cli_call *call) {
   int count;
   const char *reason;
   dzo_devices(NULL, 0, &count, &reason);
@@ -102,8 +101,9 @@ static cli_exit no_device(const dzo_context_options *asked) {
     return CLI_NO_DEVICE;
   }
   /* There is one. What is wrong with it is noted by a context that only would like to have it. */
-  dzo_context_options options = *asked;
-  options.device = DZO_DEVICE_AUTO;
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.device_index = call->common->device.index;
   dzo_context *context = NULL;
   if (dzo_context_create(&options, &context) == DZO_OK)
     (void)dzo_context_gpu(context);
@@ -128,7 +128,7 @@ cli_exit cli_open_context(cli_call *call) {
   options.progress_user = &call->progress;
   dzo_status status = dzo_context_create(&options, &call->context);
   if (status == DZO_E_DEVICE)
-    return no_device(&options);
+    return cli_no_gpu(call);
   return status == DZO_OK ? CLI_DONE : cli_fail(call, status, CLI_FAILED);
 }
 

@@ -56,6 +56,7 @@ static cli_exit check(verify_job *job) {
   if (status != DZO_OK)
     return cli_fail(job->call, status, CLI_BAD_INPUT);
   job->check = cli_now() - begun;
+  cli_tell_notice(job->call);
   return CLI_DONE;
 }
 
