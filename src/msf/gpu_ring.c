@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 
 enum { FILTERS = 0, COPIES = 1 }; /* queues */
@@ -11,7 +12,7 @@ enum { FILTERS = 0, COPIES = 1 }; /* queues */
 /* Marks: of each group's copies, of its filters, and of the copy that is filtered next. */
 enum { COPIED = 0, FILTERED = MSF_GROUPS, ARRIVED = 2 * MSF_GROUPS };
 
-enum { UNITS_MAX = 1 << 18, UNITS_MIN = 1 << 6 };
+enum { UNITS_MAX = 1 << 19, UNITS_MIN = 1 << 6 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -28,10 +29,11 @@ static bool fits(msf_ring_shape *shape, uint64_t capacity, uint64_t bytes) {
   return msf_ring_bytes(shape) <= bytes;
 }
 
-/* A batch of twice as many edges as vertices: merging costs about as much as both, and a longer one
- * would gain little. */
+/* A batch of as many edges as vertices. Each merge costs as much as forest and batch are long, and
+ * after each, twice as many edges can come before the next: shorter batches and longer ones both
+ * cost more. */
 static uint64_t wanted_capacity(const msf_ring_shape *shape) {
-  uint64_t batch = 2 * shape->filter.room;
+  uint64_t batch = shape->filter.room;
   if (batch < UNITS_MAX)
     batch = UNITS_MAX;
   if (batch > shape->edges)
@@ -70,7 +72,7 @@ static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
     shape->group_chunks = 1;
     shape->device_slots = MSF_GROUPS - 1;
   }
-  uint64_t slots = 2 * (uint64_t)shape->threads + 4;
+  uint64_t slots = (uint64_t)shape->threads + (uint64_t)shape->threads / 2 + 4;
   if (slots > MSF_SLOTS_MAX)
     slots = MSF_SLOTS_MAX;
   shape->slots = slots < shape->device_slots ? (uint32_t)slots : shape->device_slots;
@@ -387,4 +389,19 @@ static void take_words(void *argument, const msf_piece *piece, uint64_t begin, u
 
 dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to) {
   return msf_ring_fetch(ring, &words, 1, count, take_words, to, NULL);
+}
+
+/* ---- The bus --------------------------------------------------------------------------------- */
+
+dzo_status msf_ring_measure(msf_ring *ring, double *bytes_a_second) {
+  double best = 0;
+  for (int i = 0; i < 3; i++) {
+    double begin = dzo_clock();
+    DZO_TRY(dzo_unit_copy(ring->unit, COPIES, ring->device, ring->staging, ring->slot_bytes));
+    DZO_TRY(dzo_unit_wait(ring->unit, COPIES));
+    double rate = (double)ring->slot_bytes / (dzo_clock() - begin + 1e-9);
+    best = rate > best ? rate : best;
+  }
+  *bytes_a_second = best;
+  return DZO_OK;
 }

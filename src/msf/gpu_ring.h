@@ -71,6 +71,9 @@ uint64_t msf_ring_bytes(const msf_ring_shape *shape);
 /* Take the memory. Vertices are then set by msf_filter_vertices(). */
 dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape);
 
+/* The rate of the bus, before anything is on its way. */
+dzo_status msf_ring_measure(msf_ring *ring, double *bytes_a_second);
+
 char *msf_ring_slot(const msf_ring *ring, uint64_t chunk);
 /* Will a chunk of this many edges fit without merging before? */
 dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits);

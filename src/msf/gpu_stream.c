@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "device/transfer.h"
+#include "msf/cpu.h"
 #include "msf/gpu_ring.h"
 #include "msf/hybrid.h"
 #include "split/belt.h"
@@ -261,6 +262,10 @@ static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+static unsigned key_bytes_of(const dzo_graph *g) {
+  return g->keys64 != NULL ? 8 : g->keys32 != NULL ? 4 : 0;
+}
+
 static msf_ring_shape shape_of(const graph_stream *s) {
   const dzo_graph *g = s->graph;
   return (msf_ring_shape){.filter = {.room = g->vertices,
@@ -307,10 +312,22 @@ static void tell_plan(const graph_stream *s, dzo_msf *out) {
                  1e3 * s->pack_seconds);
 }
 
-static dzo_status run(graph_stream *s, dzo_msf *out) {
+/* Is the bus so slow that two passes are worth it? */
+static dzo_status measure_and_decide(graph_stream *s) {
+  msf_rates rates = msf_expected_rates(s->context->threads, true);
+  DZO_TRY(msf_ring_measure(&s->ring, &rates.bus_bytes));
+  msf_estimate e =
+      msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs, s->packer.key_bytes);
+  s->two_passes = e.hybrid < 0.98 * e.cuda;
+  return DZO_OK;
+}
+
+static dzo_status run(graph_stream *s, bool decide, dzo_msf *out) {
   uint64_t units = 0;
   s->clock = dzo_clock();
   DZO_TRY(open_stream(s, &units));
+  if (decide && s->two_passes)
+    DZO_TRY(measure_and_decide(s));
   note(s, "open");
   DZO_TRY(s->two_passes ? send_twice(s, units) : send_pass(s, MSF_PACK_ALL, units));
   note(s, "send");
@@ -321,11 +338,9 @@ static dzo_status run(graph_stream *s, dzo_msf *out) {
   return DZO_OK;
 }
 
-static unsigned key_bytes_of(const dzo_graph *g) {
-  return g->keys64 != NULL ? 8 : g->keys32 != NULL ? 4 : 0;
-}
+typedef enum way { ONE_PASS, TWO_PASSES, DECIDE } way;
 
-static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, bool hybrid,
+static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, way how,
                         dzo_msf *out) {
   graph_stream s = {.context = unit->context, .graph = graph};
   s.ring.unit = unit;
@@ -334,8 +349,8 @@ static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, bo
                           .lists = graph->row_order != DZO_ROWS_BY_NEIGHBOUR,
                           .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
-  s.two_passes = hybrid && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
-  dzo_status status = run(&s, out);
+  s.two_passes = how != ONE_PASS && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
+  dzo_status status = run(&s, how == DECIDE, out);
   dzo_belt_destroy(s.belt);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);
@@ -343,9 +358,18 @@ static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, bo
 }
 
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  return solve(unit, graph, maximum, false, out);
+  return solve(unit, graph, maximum, ONE_PASS, out);
+}
+
+dzo_status msf_solve_together(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
+  return solve(unit, graph, maximum, TWO_PASSES, out);
 }
 
 dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  return solve(unit, graph, maximum, true, out);
+  msf_estimate e = msf_estimate_graph(unit->context, graph);
+  if (msf_fastest(&e) != DZO_DEVICE_CPU)
+    return solve(unit, graph, maximum, DECIDE, out);
+  DZO_TRY(msf_solve_cpu(unit->context, graph, maximum, out));
+  out->device = DZO_DEVICE_CPU;
+  return DZO_OK;
 }

@@ -9,9 +9,13 @@
 #include "msf/result.h"
 
 /* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is
- * otherwise zero. The CPU's threads only move data, and in a hybrid solve also drop what they can.
- * DZO_E_DEVICE, DZO_E_MEMORY, DZO_E_UNSUPPORTED: let the CPU do it. */
+ * otherwise zero. The CPU's threads only move data. DZO_E_DEVICE, DZO_E_MEMORY, DZO_E_UNSUPPORTED:
+ * let the CPU do it. */
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
+/* The same by both processors, the CPU dropping edges that the GPU need not see, if the graph is
+ * one for that; whether or not it is worth it. */
+dzo_status msf_solve_together(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
+/* By both, or by the one that is faster alone: out->device tells. */
 dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
 
 /* Edges that are seen once. Once it has taken any from the source it finishes, on the CPU if it

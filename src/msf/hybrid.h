@@ -39,25 +39,29 @@ static inline bool msf_hybrid_is_in_giant(const uint32_t *giant, uint32_t v) {
 
 /* ---- Who is to solve ------------------------------------------------------------------------- */
 
-/* Rates of a machine: arcs a second unless told otherwise. */
+/* Rates of a machine, a second. */
 typedef struct msf_rates {
-  double cpu;      /* the CPU's solver */
-  double packing;  /* the CPU's threads packing for the GPU */
-  double picking;  /* the same, passing over the graph twice and sending little */
-  double bus;      /* bytes a second to the GPU */
-  double vertices; /* vertices a second: merging, and bringing the forest back */
-  double start;    /* seconds before the GPU does anything: opening it, pinning memory */
+  double cpu_arcs, cpu_vertices; /* the CPU's solver */
+  double packed_arcs;            /* the CPU's threads packing for the GPU */
+  double picked_arcs;            /* the same, in two passes that send little */
+  double bus_bytes;              /* to the GPU */
+  double gpu_vertices;           /* merging on the GPU, and bringing the forest back */
+  double start;                  /* seconds before the GPU does anything */
 } msf_rates;
 
-/* What may be expected of 2026's servers with so many threads; `opened`: the GPU is at work. */
+/* What may be expected of so many threads; `opened`: the GPU is at work already. */
 msf_rates msf_expected_rates(int threads, bool opened);
 
+/* Seconds that each way of solving takes. */
 typedef struct msf_estimate {
-  double cpu, cuda, hybrid; /* seconds */
+  double cpu, cuda, hybrid;
 } msf_estimate;
 msf_estimate msf_estimate_times(const msf_rates *rates, uint64_t vertices, uint64_t arcs,
                                 unsigned key_bytes);
-/* The fastest; where two are within 2 %, the simpler. */
+/* The fastest; the simpler one where the gain would be within 2 %. */
 dzo_device msf_fastest(const msf_estimate *estimate);
+
+/* Of this graph, whatever the context asks for. */
+msf_estimate msf_estimate_graph(const dzo_context *context, const dzo_graph *graph);
 
 #endif

@@ -62,7 +62,7 @@ static uint64_t solve_within(const dzo_graph *graph, bool maximum, bool hybrid, 
                      .weight_type = dzo_graph_weight_type(graph)};
     dzo_unit_workspace_release(unit);
     unit->limit = limit;
-    dzo_status status = hybrid ? msf_solve_hybrid(unit, graph, maximum, out)
+    dzo_status status = hybrid ? msf_solve_together(unit, graph, maximum, out)
                                : msf_solve_streamed(unit, graph, maximum, out);
     unit->limit = whole;
     if (status == DZO_OK)
