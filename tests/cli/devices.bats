@@ -102,7 +102,8 @@ tied_graph() {
       ! grep -v '^dzo: GPU 0 ' err
       failures=$((failures + $(wc -l <err)))
     done
-    [ "$failures" -gt 0 ]
+    # A hybrid may leave so small a graph to the CPU.
+    [ "$failures" -gt 0 ] || [ "$words" = "--device hybrid" ]
     SIMT_FAIL_AT=3 expect 0 dzo msf tied.gr --device cuda -q
     [ ! -s err ]
   done
