@@ -60,6 +60,7 @@ dzo_status dzo_graph_upload(dzo_context *context, dzo_graph *graph) {
     return DZO_E_MEMORY;
   copy->csr.unit = unit;
   graph->resident = copy;
+  dzo_unit_workspace_release(unit); /* what streamed before may have taken all there is */
   dzo_status status = fill(unit, graph, copy);
   if (status != DZO_OK) {
     copy->csr.unit = unit;

@@ -204,11 +204,36 @@ static void a_copy_goes_with_its_context(void **state) {
   random_graph_free(g);
 }
 
+/* A streamed solve takes all the memory that it may, and the context keeps it. */
+static void a_copy_finds_room_after_a_streamed_solve(void **state) {
+  (void)state;
+  dzo_context_destroy(need_context(DZO_DEVICE_CUDA));
+  dzo_context *context = open_context(DZO_DEVICE_CUDA, 1 << 20, NULL, NULL);
+  dzo_generate_options options;
+  dzo_generate_options_init(&options);
+  options.scale = 10;
+  dzo_edge_list *list;
+  must(context, dzo_edge_list_generate(context, DZO_GENERATE_RMAT, &options, &list));
+  dzo_edges edges;
+  dzo_edge_list_view(list, &edges);
+  dzo_graph *graph = prepare(context, &edges, BY_NEIGHBOUR);
+  for (int round = 0; round < 2; round++) {
+    dzo_msf *msf = solve(context, graph, 0);
+    assert_int_equal(dzo_msf_device(msf), DZO_DEVICE_CUDA);
+    dzo_msf_destroy(msf);
+    must(context, dzo_graph_upload(context, graph));
+  }
+  dzo_graph_destroy(graph);
+  dzo_edge_list_destroy(list);
+  dzo_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contexts_on_threads_are_independent),
       cmocka_unit_test(a_cancelled_call_leaves_nothing_behind),
       cmocka_unit_test(a_copy_goes_with_its_context),
+      cmocka_unit_test(a_copy_finds_room_after_a_streamed_solve),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
