@@ -12,8 +12,10 @@
 
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "device/device.h"
 #include "forest_checks.h"
+#include "msf/gpu_stream.h"
 
 enum { MOST_VERTICES = 200, ENOUGH = 100000 };
 
@@ -108,6 +110,40 @@ static void a_lost_gpu_leaves_the_right_forest(void **state) {
       assert_in_range(++k, 1, ENOUGH);
     print_message("trial %d: %d operations\n", (int)i, (int)k - 1);
   }
+  oracle_free(f);
+  random_graph_free(g);
+}
+
+/* Both processors at work, past the choice of the better one: the failure comes back, and nothing
+ * stays behind. */
+static bool together_failing(const random_graph *g, const oracle_forest *f, uint64_t k) {
+  dzo_context *context = open_context(DZO_DEVICE_HYBRID, 1 << 20);
+  dzo_graph *graph = prepare(context, &g->edges, BY_NEIGHBOUR);
+  dzo_msf *msf = dzo_calloc(context, 1, sizeof *msf);
+  assert_non_null(msf);
+  *msf = (dzo_msf){.vertices = graph->vertices,
+                   .graph_edges = graph->edges,
+                   .weight_type = g->edges.weight_type};
+  dzo_unit *unit = fail_at(context, k);
+  dzo_status status = msf_solve_together(unit, graph, false, msf);
+  assert_true((status == DZO_OK) == !unit->lost);
+  assert_true(status == DZO_OK || status == DZO_E_DEVICE);
+  if (status == DZO_OK)
+    expect_forest(context, msf, graph, &g->edges, f, "together");
+  dzo_msf_destroy(msf);
+  dzo_graph_destroy(graph);
+  dzo_context_destroy(context);
+  return status == DZO_OK;
+}
+
+static void a_lost_gpu_ends_the_work_of_both(void **state) {
+  (void)state;
+  random_graph *g = some_graph(DZO_WEIGHT_F64);
+  oracle_forest *f = oracle_solve(&g->edges, 0, 0);
+  uint64_t k = 1;
+  while (!together_failing(g, f, k))
+    assert_in_range(++k, 1, ENOUGH);
+  print_message("%d operations\n", (int)k - 1);
   oracle_free(f);
   random_graph_free(g);
 }
@@ -249,6 +285,7 @@ static void host_memory_that_runs_out_is_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_lost_gpu_leaves_the_right_forest),
+      cmocka_unit_test(a_lost_gpu_ends_the_work_of_both),
       cmocka_unit_test(a_lost_gpu_loses_no_streamed_edge),
       cmocka_unit_test(a_failing_upload_leaves_the_graph),
       cmocka_unit_test(host_memory_that_runs_out_is_survived),
