@@ -224,17 +224,25 @@ static void cuda_release_staging(dzo_unit *unit, void *pointer) {
   leave(unit->index, before);
 }
 
-static bool cuda_owns(dzo_unit *unit, const void *pointer) {
+static cudaMemoryType type_of(dzo_unit *unit, const void *pointer, int *device) {
   cudaPointerAttributes attributes;
   int before = enter(unit->index);
   cudaError_t error = cudaPointerGetAttributes(&attributes, pointer);
   if (error != cudaSuccess)
     (void)cudaGetLastError();
   leave(unit->index, before);
-  if (error != cudaSuccess)
-    return false;
-  return attributes.type == cudaMemoryTypeManaged ||
-         (attributes.type == cudaMemoryTypeDevice && attributes.device == unit->index);
+  *device = error == cudaSuccess ? attributes.device : -1;
+  return error == cudaSuccess ? attributes.type : cudaMemoryTypeUnregistered;
+}
+
+static bool cuda_owns(dzo_unit *unit, const void *pointer) {
+  int device;
+  return type_of(unit, pointer, &device) == cudaMemoryTypeDevice && device == unit->index;
+}
+
+static bool cuda_pinned(dzo_unit *unit, const void *pointer) {
+  int device;
+  return type_of(unit, pointer, &device) == cudaMemoryTypeHost;
 }
 
 /* ---- Work -------------------------------------------------------------------------------------
@@ -319,4 +327,5 @@ extern "C" const dzo_backend dzo_backend_cuda = {.kind = DZO_DEVICE_CUDA,
                                                  .elapsed = cuda_elapsed,
                                                  .owns = cuda_owns,
                                                  .wait_all = cuda_wait_all,
-                                                 .versions = cuda_versions};
+                                                 .versions = cuda_versions,
+                                                 .pinned = cuda_pinned};

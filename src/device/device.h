@@ -54,6 +54,8 @@ typedef struct dzo_backend {
   /* Of the runtime that was built in and the driver that was found, as 1000 * major + 10 * minor; 0
    * for none. NULL: neither. */
   void (*versions)(int *runtime, int *driver);
+  /* Is this host memory that copies at full speed? May be NULL: none is known to be. */
+  bool (*pinned)(dzo_unit *unit, const void *pointer);
 } dzo_backend;
 
 /* What every unit begins with; backends keep more behind it. */
@@ -97,6 +99,7 @@ dzo_status dzo_unit_queue_after(dzo_unit *unit, int queue, int mark);
 dzo_status dzo_unit_wait_mark(dzo_unit *unit, int mark);
 dzo_status dzo_unit_elapsed(dzo_unit *unit, int from, int to, double *milliseconds);
 bool dzo_unit_owns(dzo_unit *unit, const void *pointer);
+bool dzo_unit_pinned(dzo_unit *unit, const void *pointer);
 dzo_status dzo_unit_wait_all(dzo_unit *unit);
 
 /* For backends and launches. Begin an operation: DZO_E_DEVICE if the unit is lost, or becomes so

@@ -216,6 +216,11 @@ bool dzo_unit_owns(dzo_unit *unit, const void *pointer) {
   return !unit->lost && pointer != NULL && unit->backend->owns(unit, pointer);
 }
 
+bool dzo_unit_pinned(dzo_unit *unit, const void *pointer) {
+  return !unit->lost && pointer != NULL && unit->backend->pinned != NULL &&
+         unit->backend->pinned(unit, pointer);
+}
+
 /* ---- Work -------------------------------------------------------------------------------------
  */
 

@@ -15,8 +15,23 @@ typedef struct chunk_edge {
   uint64_t key;
 } chunk_edge;
 
+/* The row of arc i among whole rows. */
+static __device__ __forceinline__ uint32_t whole_row_of(const msf_chunk &chunk, uint32_t i) {
+  uint32_t low = 0, high = chunk.rows - 1;
+  while (low < high) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    if (__ldg(&chunk.offsets[middle]) <= chunk.first_arc + i)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
 /* The row of edge i. */
 static __device__ __forceinline__ uint32_t row_of(const msf_chunk &chunk, uint32_t i) {
+  if (chunk.offsets != NULL)
+    return whole_row_of(chunk, i);
   uint32_t low = __ldg(&chunk.tile_rows[i / MSF_TILE]);
   uint32_t high = __ldg(&chunk.tile_rows[i / MSF_TILE + 1]);
   while (low < high) {
@@ -46,6 +61,12 @@ static __device__ __forceinline__ chunk_edge read_edge(const msf_filter &f, cons
   e.v = __ldg(&chunk.v[i]);
   e.key = key_of(f, chunk, i);
   return e;
+}
+
+static __device__ __forceinline__ uint64_t id_of(const msf_chunk &chunk, uint32_t i, uint32_t row) {
+  if (chunk.offsets != NULL)
+    return chunk.first_arc + i - __ldg(&chunk.offsets[row]);
+  return chunk.rows > 0 ? i + __ldg(&chunk.shifts[row]) : chunk.first_id + chunk.ids[i];
 }
 
 /* ---- The filter ------------------------------------------------------------------------------ */
@@ -95,7 +116,8 @@ static __global__ void __launch_bounds__(MSF_TILE) filter(msf_filter f, msf_chun
   bool keep = false;
   if (i < chunk.edges) {
     chunk_edge e = read_edge(f, chunk, i, chunk.rows > 0 ? row_of(chunk, i) : 0);
-    keep = e.u != e.v && !is_ruled_out<DIRECT>(f, e);
+    bool counts = chunk.offsets != NULL ? e.u < e.v : e.u != e.v;
+    keep = counts && !is_ruled_out<DIRECT>(f, e);
   }
   uint32_t mask = __ballot_sync(DZO_WARP_ALL, keep);
   if (dzo_lane() == 0)
@@ -128,7 +150,7 @@ static __global__ void __launch_bounds__(MSF_TILE)
   base += __popc(mask & dzo_lanes_below());
   uint32_t row = chunk.rows > 0 ? row_of(chunk, i) : 0;
   chunk_edge e = read_edge(f, chunk, i, row);
-  uint64_t id = chunk.rows > 0 ? i + __ldg(&chunk.shifts[row]) : chunk.first_id + chunk.ids[i];
+  uint64_t id = id_of(chunk, i, row);
   f.columns[MSF_U][base] = e.u;
   f.columns[MSF_V][base] = e.v;
   f.columns[MSF_ID][base] = (uint32_t)id;

@@ -71,11 +71,13 @@ typedef struct msf_filter {
   bool taken_in_second; /* which of first and second holds what was merged last */
 } msf_filter;
 
-/* Edges on their way: rows, or a list. Device memory. */
+/* Edges on their way: the upper parts of rows, whole rows, or a list. Device memory. */
 typedef struct msf_chunk {
   uint32_t edges;
   uint32_t rows;             /* 0: a list */
   uint32_t first_row;        /* the vertex of row 0 */
+  const uint64_t *offsets;   /* [rows + 1] of whole rows, of which only upper arcs count; or NULL */
+  uint64_t first_arc;        /* the first arc here, as offsets count them */
   const uint32_t *starts;    /* [rows + 1] where each row begins */
   const uint32_t *shifts;    /* [rows] to add to an edge's place here, for its id */
   const uint32_t *tile_rows; /* [tiles + 1] the row of the first edge of each tile; the last row */

@@ -53,7 +53,19 @@ uint64_t msf_slot_list_edges(uint64_t slot_bytes, unsigned key_bytes) {
   return bytes / (12 + key_bytes);
 }
 
+static msf_chunk whole_chunk(const msf_packed *p, const char *memory) {
+  return (msf_chunk){.edges = p->edges,
+                     .rows = p->rows,
+                     .first_row = p->first_row,
+                     .offsets = (const uint64_t *)(const void *)(memory + p->starts),
+                     .first_arc = p->first_arc,
+                     .v = (const uint32_t *)(const void *)(memory + p->v),
+                     .keys = p->keyed ? memory + p->keys : NULL};
+}
+
 msf_chunk msf_packed_chunk(const msf_packed *p, const char *memory) {
+  if (p->whole != NULL)
+    return whole_chunk(p, memory);
   const bool rows = p->rows > 0;
   return (msf_chunk){.edges = p->edges,
                      .rows = p->rows,
@@ -348,10 +360,26 @@ static void pack_picked(const msf_packer *p, const extent *x, char *slot, msf_pa
   out->overflow = !fits;
 }
 
+void msf_pack_whole(const msf_packer *p, uint64_t chunk, msf_packed *out) {
+  const dzo_graph *g = p->graph;
+  extent x = extent_of(p, chunk, 0);
+  uint64_t at = 0;
+  *out = (msf_packed){.whole = g,
+                      .first_arc = x.first.arc,
+                      .units = p->units,
+                      .edges = (uint32_t)(x.end - x.first.arc),
+                      .rows = x.last - x.first.row + 1,
+                      .first_row = x.first.row,
+                      .keyed = p->key_bytes > 0};
+  out->starts = cut(&at, (uint64_t)out->rows + 1, 8);
+  out->v = cut(&at, out->edges, 4);
+  out->keys = p->key_bytes > 0 ? cut(&at, out->edges, p->key_bytes) : 0;
+}
+
 void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_packed *out) {
   double begin = dzo_clock();
   extent x = extent_of(p, chunk, thread);
-  *out = (msf_packed){0};
+  *out = (msf_packed){.units = p->units};
   if (p->packing != MSF_PACK_ALL)
     pack_picked(p, &x, slot, out);
   else if (p->lists)

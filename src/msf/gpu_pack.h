@@ -10,8 +10,12 @@
 #include "msf/gpu_filter.h"
 #include "msf/scan.h"
 
-/* Where a packed chunk stands in its slot. */
+/* Where a packed chunk stands in its slot; or, of whole rows that the bus fetches, where it will.
+ */
 typedef struct msf_packed {
+  const dzo_graph *whole; /* the rows' graph, or NULL */
+  uint64_t first_arc;
+  uint64_t units;
   uint32_t edges;
   uint32_t rows; /* 0: a list */
   uint32_t first_row;
@@ -57,6 +61,8 @@ typedef struct msf_packer {
 /* Edges that a slot holds as a list. */
 uint64_t msf_slot_list_edges(uint64_t slot_bytes, unsigned key_bytes);
 uint64_t msf_packer_chunks(const msf_packer *packer);
+/* Describe a chunk of whole rows, of a graph in pinned memory, instead of packing it. */
+void msf_pack_whole(const msf_packer *packer, uint64_t chunk, msf_packed *out);
 /* Pack one chunk into its slot. Any thread. */
 void msf_pack(const msf_packer *packer, uint64_t chunk, int thread, char *slot, msf_packed *out);
 

@@ -279,6 +279,29 @@ static dzo_status await_slot(msf_ring *ring) {
   return DZO_OK;
 }
 
+static dzo_status copy_slot(msf_ring *ring, const msf_packed *packed, char *to) {
+  const char *from = msf_ring_slot(ring, ring->submitted);
+  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to, from, msf_packed_head(packed)));
+  if (!packed->keyed)
+    return DZO_OK;
+  return dzo_unit_copy(ring->unit, COPIES, to + packed->keys, from + packed->keys,
+                       (uint64_t)packed->edges * ring->key_bytes);
+}
+
+/* Whole rows, from where the graph lies. */
+static dzo_status copy_whole(msf_ring *ring, const msf_packed *packed, char *to) {
+  const dzo_graph *g = packed->whole;
+  uint64_t arc = packed->first_arc, count = packed->edges;
+  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->starts, g->offsets + packed->first_row,
+                        ((uint64_t)packed->rows + 1) * sizeof *g->offsets));
+  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->v, g->neighbours + arc,
+                        count * sizeof *g->neighbours));
+  if (!packed->keyed)
+    return DZO_OK;
+  const void *keys = g->keys32 != NULL ? (const void *)(g->keys32 + arc) : g->keys64 + arc;
+  return dzo_unit_copy(ring->unit, COPIES, to + packed->keys, keys, count * ring->key_bytes);
+}
+
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   if (packed->edges > 0) {
     bool fits;
@@ -287,11 +310,7 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
       DZO_TRY(msf_ring_merge(ring));
     char *to = ring->device + ring->submitted % ring->device_slots * ring->slot_bytes;
     DZO_TRY(await_slot(ring));
-    const char *from = msf_ring_slot(ring, ring->submitted);
-    DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to, from, msf_packed_head(packed)));
-    if (packed->keyed)
-      DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->keys, from + packed->keys,
-                            (uint64_t)packed->edges * ring->key_bytes));
+    DZO_TRY(packed->whole != NULL ? copy_whole(ring, packed, to) : copy_slot(ring, packed, to));
     DZO_TRY(dzo_unit_mark(ring->unit, COPIES, ARRIVED));
     DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED));
     msf_chunk chunk = msf_packed_chunk(packed, to);
@@ -311,7 +330,7 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
 
 /* ---- The way back ---------------------------------------------------------------------------- */
 
-enum { PIECE_MAX = 1 << 20, FETCH_GRAIN = 1 << 13 };
+enum { PIECE_MAX = 1 << 21, FETCH_GRAIN = 1 << 13 };
 
 dzo_status msf_ring_components(msf_ring *ring, uint32_t *components) {
   DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, ring->counts, &ring->filter.control->components,

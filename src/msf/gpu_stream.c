@@ -15,6 +15,7 @@
 #include "msf/gpu_ring.h"
 #include "msf/hybrid.h"
 #include "split/belt.h"
+#include "split/route.h"
 
 typedef struct graph_stream {
   dzo_context *context;
@@ -31,6 +32,12 @@ typedef struct graph_stream {
   uint64_t edges;      /* sent, in all passes */
   uint64_t all_chunks; /* likewise */
   double pack_seconds; /* of all threads */
+  bool pinned;         /* the graph is in memory that the bus may fetch whole rows from */
+  dzo_route route;     /* then: who takes the next chunk; under the lock */
+  int route_lock;
+  double bus_bytes;    /* a second */
+  double unit_seconds; /* of the threads together, to pack a unit; under the lock */
+  uint64_t whole;      /* chunks of whole rows sent */
   double clock;        /* when the step that runs began */
   char steps[128];     /* done, and their milliseconds */
   dzo_status status;
@@ -50,9 +57,42 @@ static msf_packed *packed_at(const graph_stream *s, uint64_t chunk) {
   return &s->packed[(s->base + chunk) % s->ring.slots];
 }
 
+static void lock_route(graph_stream *s) {
+  while (__atomic_exchange_n(&s->route_lock, 1, __ATOMIC_ACQUIRE) != 0) {
+  }
+}
+
+static void unlock_route(graph_stream *s) { __atomic_store_n(&s->route_lock, 0, __ATOMIC_RELEASE); }
+
+/* Is the bus to fetch this chunk as it is? That takes no thread, but the lower arcs travel, too,
+ * which are the more the later the rows are. */
+static bool is_fetched_whole(graph_stream *s, uint64_t chunk) {
+  if (!s->pinned || s->packer.packing != MSF_PACK_ALL)
+    return false;
+  double units = (double)s->packer.units, upper = 1 - (double)chunk / (double)s->chunks;
+  double bus = units * (4.0 + s->packer.key_bytes) / s->bus_bytes;
+  lock_route(s);
+  const dzo_route_cost costs[] = {{{units * s->unit_seconds, bus * upper}}, {{0, bus}}};
+  int way = dzo_route_choose(&s->route, 2, costs);
+  unlock_route(s);
+  return way == 1;
+}
+
+/* What packing took, against what it took lately. */
+static void learn_rate(graph_stream *s, const msf_packed *packed) {
+  int packers = s->context->threads > 1 ? s->context->threads - 1 : 1;
+  double measured = packed->seconds / (double)packed->units / packers;
+  lock_route(s);
+  s->unit_seconds += (measured - s->unit_seconds) / 16;
+  unlock_route(s);
+}
+
 static void pack_chunk(graph_stream *s, uint64_t chunk, int thread) {
-  msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, s->base + chunk),
-           packed_at(s, chunk));
+  if (is_fetched_whole(s, chunk))
+    msf_pack_whole(&s->packer, chunk, packed_at(s, chunk));
+  else
+    msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, s->base + chunk),
+             packed_at(s, chunk));
   dzo_belt_made(s->belt, chunk);
 }
 
@@ -99,6 +139,9 @@ static dzo_status send_chunks(graph_stream *s) {
       return DZO_OK;
     s->edges += packed->edges;
     s->pack_seconds += packed->seconds;
+    s->whole += packed->whole != NULL;
+    if (s->pinned && packed->whole == NULL)
+      learn_rate(s, packed);
     DZO_TRY(msf_ring_submit(&s->ring, packed));
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
       DZO_TRY(release_slots(s));
@@ -304,18 +347,30 @@ static dzo_status open_stream(graph_stream *s, uint64_t *units) {
 }
 
 static void tell_plan(const graph_stream *s, dzo_msf *out) {
-  (void)snprintf(out->plan, sizeof out->plan,
-                 "streamed%s: %llu chunks, %llu edges, %llu merges of %llu; %s; packing %.1f",
-                 s->two_passes ? " light first" : "", (unsigned long long)s->all_chunks,
-                 (unsigned long long)s->edges, (unsigned long long)s->ring.merges,
-                 (unsigned long long)s->ring.filter.shape.capacity, s->steps,
-                 1e3 * s->pack_seconds);
+  (void)snprintf(
+      out->plan, sizeof out->plan,
+      "streamed%s: %llu chunks, %llu of them whole rows, %llu edges, %llu merges of %llu; "
+      "%s; packing %.1f",
+      s->two_passes ? " light first" : "", (unsigned long long)s->all_chunks,
+      (unsigned long long)s->whole, (unsigned long long)s->edges,
+      (unsigned long long)s->ring.merges, (unsigned long long)s->ring.filter.shape.capacity,
+      s->steps, 1e3 * s->pack_seconds);
+}
+
+static bool is_pinned(const graph_stream *s) {
+  const dzo_graph *g = s->graph;
+  dzo_unit *unit = s->ring.unit;
+  const void *keys = g->keys32 != NULL ? (const void *)g->keys32 : g->keys64;
+  return !s->packer.lists && dzo_unit_pinned(unit, g->offsets) &&
+         dzo_unit_pinned(unit, g->neighbours) && (keys == NULL || dzo_unit_pinned(unit, keys));
 }
 
 /* Is the bus so slow that two passes are worth it? */
-static dzo_status measure_and_decide(graph_stream *s) {
+static dzo_status decide_by_rates(graph_stream *s) {
   msf_rates rates = msf_expected_rates(s->context->threads, true);
-  DZO_TRY(msf_ring_measure(&s->ring, &rates.bus_bytes));
+  if (s->bus_bytes == 0)
+    DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
+  rates.bus_bytes = s->bus_bytes;
   msf_estimate e =
       msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs, s->packer.key_bytes);
   s->two_passes = e.hybrid < 0.98 * e.cuda;
@@ -326,8 +381,12 @@ static dzo_status run(graph_stream *s, bool decide, dzo_msf *out) {
   uint64_t units = 0;
   s->clock = dzo_clock();
   DZO_TRY(open_stream(s, &units));
+  s->pinned = is_pinned(s);
+  if (s->pinned)
+    DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
+  s->unit_seconds = 1 / msf_expected_rates(s->context->threads, true).packed_arcs;
   if (decide && s->two_passes)
-    DZO_TRY(measure_and_decide(s));
+    DZO_TRY(decide_by_rates(s));
   note(s, "open");
   DZO_TRY(s->two_passes ? send_twice(s, units) : send_pass(s, MSF_PACK_ALL, units));
   note(s, "send");

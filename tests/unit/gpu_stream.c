@@ -164,6 +164,44 @@ static void two_passes_equal_the_oracle(void **state) {
   free(w);
 }
 
+static void *allocate_pinned(void *user, size_t bytes) {
+  void *block;
+  return dzo_unit_allocate_staging(user, bytes, 1, &block) == DZO_OK ? block : NULL;
+}
+
+static void release_pinned(void *user, void *block) { dzo_unit_release_staging(user, block); }
+
+/* From pinned memory the bus fetches some chunks as they are. */
+static void pinned_graphs_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu();
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.device = DZO_DEVICE_CPU;
+  options.allocator = (dzo_allocator){unit, allocate_pinned, release_pinned};
+  dzo_context *pinned;
+  assert_int_equal(dzo_context_create(&options, &pinned), DZO_OK);
+  int whole_rows = 0;
+  for (uint64_t seed = 0; seed < GPU_ROUNDS; seed++) {
+    random_graph *g = random_graph_make(seed + 8000000, 300, every_type[seed % TYPES], 0);
+    oracle_forest *f = oracle_solve(&g->edges, seed % 2 == 1, 0);
+    dzo_graph *graph;
+    must(pinned, dzo_graph_from_edges(pinned, &g->edges, &graph));
+    char what[64];
+    (void)snprintf(what, sizeof what, "seed %d + 8000000", (int)seed);
+    dzo_msf out;
+    (void)solve_within(graph, seed % 2 == 1, seed % 3 == 0, seed % 5 == 0 ? whole : 9000, &out);
+    expect_forest(host, &out, graph, &g->edges, f, what);
+    whole_rows += strstr(out.plan, " 0 of them whole rows") == NULL;
+    msf_reset(&out);
+    dzo_graph_destroy(graph);
+    oracle_free(f);
+    random_graph_free(g);
+  }
+  assert_in_range(whole_rows, GPU_ROUNDS / 4, GPU_ROUNDS);
+  dzo_context_destroy(pinned);
+}
+
 /* ---- Sources ----------------------------------------------------------------------------------
  */
 
@@ -331,6 +369,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(larger_graphs_take_many_chunks, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(pinned_graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(names_break_ties, open_gpu, close_gpu),
