@@ -127,31 +127,38 @@ __device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &
 __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf_round &r,
                                                     int round, int rank_bits, u32 base) {
   u32 lane = dzo_lane(), below = dzo_lanes_below(), roots = 0, children = 0, ends = 0;
-  u32 other[MSF_STEP], root[MSF_STEP], child[MSF_STEP], end[MSF_STEP];
-  u64 word[MSF_STEP], arc[MSF_STEP];
+  u32 other[MSF_STEP] = {}, root[MSF_STEP], child[MSF_STEP], end[MSF_STEP];
+  u64 word[MSF_STEP], arc[MSF_STEP] = {}, theirs[MSF_STEP] = {};
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     u32 c = base + j * 32 + lane;
     word[j] = c < r.components ? dzo_load_shared(&r.best[c]) : MSF_NEVER;
   }
+  if (r.pages != 0) {
+    uint4 e[MSF_STEP];
+    u32 slot[MSF_STEP];
 #pragma unroll
-  for (u32 j = 0; j < MSF_STEP; j++) {
-    u32 c = base + j * 32 + lane;
-    other[j] = 0;
-    arc[j] = 0;
-    if (word[j] != MSF_NEVER) {
-      u32 rank = (u32)(word[j] & ((1ull << rank_bits) - 1));
-      uint4 e = dzo_load_shared(&w.entries[msf_slot(w, r, rank)]);
-      other[j] = (e.x & MSF_ID) == c ? e.y & MSF_ID : e.x & MSF_ID;
-      arc[j] = msf_entry_arc(e);
+    for (u32 j = 0; j < MSF_STEP; j++)
+      slot[j] =
+          msf_slot(w, r, word[j] == MSF_NEVER ? 0 : (u32)(word[j] & ((1ull << rank_bits) - 1)));
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++)
+      e[j] = dzo_load_shared(&w.entries[slot[j]]);
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++) {
+      u32 c = base + j * 32 + lane;
+      arc[j] = msf_entry_arc(e[j]);
+      other[j] = (e[j].x & MSF_ID) == c ? e[j].y & MSF_ID : e[j].x & MSF_ID;
     }
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++)
+      theirs[j] = dzo_load_shared(&r.best[word[j] == MSF_NEVER ? 0 : other[j]]);
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     u32 c = base + j * 32 + lane;
     bool here = c < r.components, has = word[j] != MSF_NEVER;
-    bool is_root = has && c < other[j] && dzo_load_shared(&r.best[other[j]]) == word[j];
-    is_root = is_root || (here && c == r.abstains);
+    bool is_root = (has && c < other[j] && theirs[j] == word[j]) || (here && c == r.abstains);
     root[j] = __ballot_sync(DZO_WARP_ALL, is_root);
     child[j] = __ballot_sync(DZO_WARP_ALL, has && !is_root);
     end[j] = __ballot_sync(DZO_WARP_ALL, here && !has && !is_root);
@@ -255,6 +262,14 @@ __device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, 
   msf_next_groups(w, r, edges);
 }
 
+/* All that is left is finished, what abstained too. */
+__device__ __forceinline__ void msf_nobody_abstains(msf_round &r) {
+  __syncthreads();
+  if (threadIdx.x == 0)
+    r.abstains = MSF_NONE;
+  __syncthreads();
+}
+
 /* Where the component that abstains next is looked for. */
 __device__ __forceinline__ void msf_look_for_hot(const msf_work &w, const msf_round &r, int round) {
   msf_hot_source from = {r.first_page, r.pages, r.groups, r.width, r.count_out, NULL, NULL};
@@ -276,7 +291,7 @@ __device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *
     if (lazy && dzo_load_shared(&r.list->tied[round]))
       msf_resolve<K>(w, r);
     if (edges == 0)
-      r.abstains = MSF_NONE;
+      msf_nobody_abstains(r);
     else if (!large)
       msf_look_for_hot(w, r, round);
     for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
@@ -290,7 +305,10 @@ __device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *
       msf_flatten(r.parent, r.components);
       dzo_grid_sync();
     }
-    msf_next_round(w, &r, round, edges);
+    __syncthreads();
+    if (threadIdx.x == 0)
+      msf_next_round(w, &r, round, edges);
+    __syncthreads();
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
     r.list->rounds = (u32)round;
@@ -326,6 +344,7 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
   __shared__ u64 s_best[MSF_SMALL];
   __shared__ u32 s_components[MSF_ROUNDS + 1];
   __shared__ u32 s_map[MSF_SMALL];
+  __shared__ msf_round s_round;
   const msf_list_state *lists = w.control->list;
   if (rest && msf_is_done(w))
     return;
@@ -344,8 +363,11 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
   bool more = others != 0;
   compose = compose || lists[MSF_LIGHTEST].overflow;
   for (;;) {
-    msf_round r = msf_begin<K>(w, which, page, pages, left);
-    left = msf_rounds<K>(w, r, s_best, s_map);
+    __syncthreads();
+    if (threadIdx.x == 0)
+      s_round = msf_begin<K>(w, which, page, pages, left);
+    __syncthreads();
+    left = msf_rounds<K>(w, s_round, s_best, s_map);
     if (which == MSF_LIGHT || !(compose || more))
       break;
     msf_compose(w, which, s_components);

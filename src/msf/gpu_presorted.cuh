@@ -44,9 +44,10 @@ __device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u6
 }
 
 /* The first arc of row u that is no loop. */
+template <bool PLAIN>
 __device__ __forceinline__ void msf_pick_first(const msf_work &w, u32 u, u64 begin, u64 end) {
   for (u64 arc = begin; arc < end; arc++) {
-    u32 v = msf_neighbour(w, arc);
+    u32 v = msf_neighbour_of<PLAIN>(w, arc);
     if (v == u)
       continue;
     w.next[u] = v;
@@ -56,7 +57,7 @@ __device__ __forceinline__ void msf_pick_first(const msf_work &w, u32 u, u64 beg
 }
 
 /* The light arcs of 32 rows from `base` on, one behind the other. */
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_prefixes *p,
                                                   u32 base, u32 total, u32 home, msf_pool *pool,
                                                   msf_light_writer *writer) {
@@ -66,29 +67,28 @@ __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_p
     u64 arc[MSF_AHEAD];
     K key[MSF_AHEAD];
 #pragma unroll
-    for (int j = 0; j < MSF_AHEAD; j++) {
-      u32 x = first + (u32)j * 32 + lane, k = 0;
-      u[j] = v[j] = 0;
-      key[j] = 0;
-      arc[j] = 0;
-      if (x >= total)
-        continue;
+    for (u32 j = 0; j < MSF_AHEAD; j++) {
+      u32 x = min(first + j * 32 + lane, total - 1), k = 0;
+#pragma unroll
       for (u32 step = 16; step != 0; step /= 2)
-        if (p->before[k + step] <= x)
-          k += step;
+        k += p->before[k + step] <= x ? step : 0;
       u[j] = base + k;
       arc[j] = p->begin[k] + x;
-      v[j] = msf_neighbour(w, arc[j]);
+    }
+#pragma unroll
+    for (u32 j = 0; j < MSF_AHEAD; j++) {
+      v[j] = msf_neighbour_of<PLAIN>(w, arc[j]);
       key[j] = msf_key_at<K>(w, arc[j]);
     }
 #pragma unroll
-    for (int j = 0; j < MSF_AHEAD; j++) {
-      msf_list_light(w, pool, writer, home, u[j] < v[j], u[j], v[j], key[j], arc[j]);
+    for (u32 j = 0; j < MSF_AHEAD; j++) {
+      bool edge = first + j * 32 + lane < total && u[j] < v[j];
+      msf_list_light(w, pool, writer, home, edge, u[j], v[j], key[j], arc[j]);
     }
   }
 }
 
-template <typename K>
+template <typename K, bool PLAIN>
 __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes *p, u32 super,
                                                  msf_pool *pool, msf_light_writer *writer) {
   u32 lane = dzo_lane();
@@ -99,7 +99,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
     u64 from = msf_offset(w, min(row, w.n)), to = msf_offset(w, min(row, w.n - 1) + 1);
     bool any = row < w.n && from < to && from < end && to > begin;
     if (any && from >= begin)
-      msf_pick_first(w, row, from, to);
+      msf_pick_first<PLAIN>(w, row, from, to);
     u64 here = max(from, begin);
     if (any)
       many = msf_light_prefix<K>(w, here, min(to, end), (K)writer->bounds[MSF_PARTS - 1].key);
@@ -107,7 +107,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
     p->before[lane] = through - many;
     p->begin[lane] = here - (through - many);
     __syncwarp();
-    msf_list_prefixes<K>(w, p, base, total, super, pool, writer);
+    msf_list_prefixes<K, PLAIN>(w, p, base, total, super, pool, writer);
     __syncwarp();
     if (!__any_sync(DZO_WARP_ALL, any)) { /* many empty rows: the next that is not */
       u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
@@ -116,8 +116,8 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
   }
 }
 
-template <typename K>
-__global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work w) {
+template <typename K, bool PLAIN>
+__global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_extract_presorted(msf_work w) {
   __shared__ msf_prefixes s_prefixes[MSF_WARPS];
   u32 lane = dzo_lane();
   __shared__ msf_bound s_bounds[MSF_PARTS];
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(MSF_THREADS) msf_k_extract_presorted(msf_work 
     super = __shfl_sync(DZO_WARP_ALL, super, 0);
     if (super >= w.supertiles)
       break;
-    msf_extract_rows<K>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
+    msf_extract_rows<K, PLAIN>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
     msf_close_super(w, &writer, super);
   }
   msf_close_pool<K>(w, &pool, false);

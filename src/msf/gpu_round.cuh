@@ -137,9 +137,21 @@ __device__ __forceinline__ void msf_pick_listed(const msf_work &w, const u32 *s_
   }
 }
 
-/* Has this vertex arcs, and no pick yet? */
-__device__ __forceinline__ bool msf_lacks_pick(const msf_work &w, u64 u) {
-  return u < w.n && w.next[u] == MSF_NONE && msf_offset(w, (u32)u) < msf_offset(w, (u32)u + 1);
+/* Which of this lane's vertices base, base + 32, ... have arcs and no pick yet? A bit each. */
+__device__ __forceinline__ u32 msf_lack_picks(const msf_work &w, u64 base) {
+  u32 next[MSF_EACH], lack = 0;
+  u64 begin[MSF_EACH], end[MSF_EACH];
+#pragma unroll
+  for (u32 j = 0; j < MSF_EACH; j++) {
+    u32 u = (u32)min(base + j * 32, (u64)w.n - 1);
+    next[j] = w.next[u];
+    begin[j] = msf_offset(w, u);
+    end[j] = msf_offset(w, u + 1);
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_EACH; j++)
+    lack |= (u32)(base + j * 32 < w.n && next[j] == MSF_NONE && begin[j] < end[j]) << j;
+  return lack;
 }
 
 /* The row that crosses the border before supertile `super`, if that is its first border. */
@@ -165,12 +177,12 @@ __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w, bool 
   u32 lane = dzo_lane(), *list = s_list[threadIdx.x >> 5], total = borders ? w.supertiles : w.n;
   u32 warp = (blockIdx.x - 1) * MSF_WARPS + (threadIdx.x >> 5), warps = (gridDim.x - 1) * MSF_WARPS;
   for (u64 base = (u64)warp * MSF_SHARE; base < total; base += (u64)warps * MSF_SHARE) {
-    u32 count = 0;
+    u32 count = 0, lack = borders ? 0 : msf_lack_picks(w, base + lane);
 #pragma unroll
     for (u32 j = 0; j < MSF_EACH; j++) {
       u64 at = base + j * 32 + lane;
       u32 u = (u32)at;
-      bool need = borders ? msf_crosses_first(w, at, &u) : msf_lacks_pick(w, at);
+      bool need = borders ? msf_crosses_first(w, at, &u) : lack >> j & 1;
       u32 mask = __ballot_sync(DZO_WARP_ALL, need);
       if (need)
         list[count + (u32)__popc(mask & dzo_lanes_below())] = u;
@@ -188,7 +200,7 @@ __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w, bool 
  * one gives its arc to the forest and hangs below its neighbour. */
 __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
   u32 lane = dzo_lane(), below = dzo_lanes_below(), roots = 0, children = 0;
-  u32 x[MSF_EACH], root[MSF_EACH], child[MSF_EACH];
+  u32 x[MSF_EACH], y[MSF_EACH], root[MSF_EACH], child[MSF_EACH];
   bool is_root[MSF_EACH];
 #pragma unroll
   for (u32 j = 0; j < MSF_EACH; j++) {
@@ -198,10 +210,11 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
 #pragma unroll
   for (u32 j = 0; j < MSF_EACH; j++) {
     u32 u = base + j * 32 + lane;
-    is_root[j] = x[j] != MSF_NONE && u < x[j] && w.next[x[j]] == u;
+    y[j] = x[j] != MSF_NONE && u < x[j] ? w.next[x[j]] : MSF_NONE;
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_EACH; j++) {
+    is_root[j] = y[j] == base + j * 32 + lane;
     root[j] = __ballot_sync(DZO_WARP_ALL, is_root[j]);
     child[j] = __ballot_sync(DZO_WARP_ALL, x[j] != MSF_NONE && !is_root[j]);
     roots += (u32)__popc(root[j]);
@@ -233,7 +246,7 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
 }
 
 /* All blocks together: hooks, then labels. Pages get into order on the way. */
-static __global__ void __launch_bounds__(MSF_THREADS) msf_k_hook(msf_work w) {
+static __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_hook(msf_work w) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   msf_list_state *list = &w.control->list[MSF_LIGHTEST];
   u32 pages = list->overflow ? 0 : min(list->physical, w.capacity);

@@ -17,7 +17,7 @@ enum {
   MSF_MOST_PARTS = 32
 };
 
-/* The same in all threads. */
+/* The same in all threads: a block keeps it in shared memory, where its first thread changes it. */
 typedef struct msf_round {
   msf_list_state *list;
   u32 components;
@@ -209,16 +209,37 @@ __device__ __forceinline__ void msf_load_map(const msf_round &r, u32 *s_map) {
   __syncthreads();
 }
 
-/* The end of an entry in this round's numbers; the upper bits of the arc stay. */
-__device__ __forceinline__ u32 msf_renamed(const msf_round &r, const u32 *s_map, u32 end) {
+/* The ends of entries in this round's numbers; the upper bits of the arcs stay. What is asked of
+ * memory is asked for all before any of it is waited for, here and below. */
+__device__ __forceinline__ void msf_rename(const msf_round &r, const u32 *s_map, uint4 *e) {
+  u32 x[MSF_STEP], y[MSF_STEP];
   if (r.map == NULL)
-    return end;
-  if (msf_maps_shared(r))
-    return (end & ~MSF_ID) | (s_map[end & MSF_ID] & MSF_ID);
-  u32 x = dzo_load_shared(&r.map[end & MSF_ID]);
-  if (r.component != NULL && x != MSF_NONE)
-    x = dzo_load_shared(&r.component[x & MSF_ID]);
-  return (end & ~MSF_ID) | (x & MSF_ID);
+    return;
+  if (msf_maps_shared(r)) {
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++) {
+      x[j] = s_map[e[j].x & MSF_ID];
+      y[j] = s_map[e[j].y & MSF_ID];
+    }
+  } else {
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++) {
+      x[j] = dzo_load_shared(&r.map[e[j].x & MSF_ID]);
+      y[j] = dzo_load_shared(&r.map[e[j].y & MSF_ID]);
+    }
+  }
+  if (r.component != NULL) { /* labels of vertices without arcs, which stand where entries do not */
+#pragma unroll
+    for (u32 j = 0; j < MSF_STEP; j++) {
+      x[j] = dzo_load_shared(&r.component[x[j] == MSF_NONE ? 0 : x[j] & MSF_ID]);
+      y[j] = dzo_load_shared(&r.component[y[j] == MSF_NONE ? 0 : y[j] & MSF_ID]);
+    }
+  }
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++) {
+    e[j].x = (e[j].x & ~MSF_ID) | (x[j] & MSF_ID);
+    e[j].y = (e[j].y & ~MSF_ID) | (y[j] & MSF_ID);
+  }
 }
 
 /* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
@@ -228,25 +249,25 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
                                                 const u32 *s_map, bool small, bool lazy, u32 group,
                                                 u32 before, u32 first, u32 total, u32 kept,
                                                 bool *tied) {
-  u32 lane = dzo_lane(), keep[MSF_STEP], many = 0;
+  u32 lane = dzo_lane(), keep[MSF_STEP], slot[MSF_STEP], many = 0;
   uint4 e[MSF_STEP];
   K key[MSF_STEP];
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     u32 x = first + j * 32 + lane, rank = msf_rank_in(r, group, before, x);
-    e[j] = make_uint4(0, 0, 0, 0);
-    key[j] = 0;
-    if (x < total) {
-      u32 slot = msf_slot(w, r, rank);
-      e[j] = dzo_load_shared(&w.entries[slot]);
-      key[j] = msf_entry_key<K>(w, e[j], slot);
-    }
+    slot[j] = msf_slot(w, r, x < total ? rank : group * r.width * MSF_PAGE);
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
-    e[j].x = msf_renamed(r, s_map, e[j].x);
-    e[j].y = msf_renamed(r, s_map, e[j].y);
+    e[j] = dzo_load_shared(&w.entries[slot[j]]);
+    key[j] = msf_entry_key<K>(w, e[j], slot[j]);
   }
+  /* What stands where no entry is may have numbers of long ago. */
+#pragma unroll
+  for (u32 j = 0; j < MSF_STEP; j++)
+    if (first + j * 32 + lane >= total)
+      e[j].x = e[j].y = 0;
+  msf_rename(r, s_map, e);
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     bool crosses = first + j * 32 + lane < total && ((e[j].x ^ e[j].y) & MSF_ID) != 0;
@@ -258,10 +279,10 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     if (keep[j] >> lane & 1) {
-      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), slot = msf_slot(w, r, rank);
-      dzo_store_shared(&w.entries[slot], e[j]);
+      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), at = msf_slot(w, r, rank);
+      dzo_store_shared(&w.entries[at], e[j]);
       if (sizeof(K) == 8)
-        dzo_store_shared(&w.entry_high[slot], (u32)((u64)key[j] >> 32));
+        dzo_store_shared(&w.entry_high[at], (u32)((u64)key[j] >> 32));
       u64 word = msf_word<K>(r, key[j], rank);
       u32 ends[2] = {e[j].x & MSF_ID, e[j].y & MSF_ID};
 #pragma unroll
@@ -294,7 +315,6 @@ __device__ __forceinline__ u32 msf_abstaining(const msf_round &r, const u32 *s_m
 template <typename K>
 __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round, u64 *s_best,
                                             u32 *s_map) {
-  __shared__ u32 s_abstains;
   bool small = r.components <= MSF_SMALL, tied = false;
   bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
   for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
@@ -302,9 +322,8 @@ __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int
   if (msf_maps_shared(r))
     msf_load_map(r, s_map);
   if (threadIdx.x == 0)
-    s_abstains = msf_abstaining(r, s_map);
+    r.abstains = msf_abstaining(r, s_map);
   __syncthreads();
-  r.abstains = s_abstains;
   u32 edges = 0;
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);

@@ -93,62 +93,97 @@ __device__ __forceinline__ u32 msf_load_rows(const msf_work &w, msf_rows<K> *row
 /* What the scan of one warp goes with. */
 typedef struct msf_scan_state {
   bool giant;
-  msf_bound high;
+  bool limited; /* by control->high */
   msf_pool pool;
   msf_writer writer;
   u32 *s_count; /* where digits are counted */
   msf_digit digit;
 } msf_scan_state;
 
-/* 128 places of the rows from `first` on. */
+/* An arc of each lane: the place of its row among the rows, and what is known of it. */
+typedef struct msf_scanned {
+  u64 arc;
+  u32 k, v;
+  u32 other; /* the component of v, where asked for; else of the row's vertex */
+  bool into, crosses;
+} msf_scanned;
+
+/* The place `place` of the rows; the last one where there are fewer. */
+template <typename K>
+__device__ __forceinline__ void msf_find_arc(const msf_rows<K> *rows, u32 mine, u32 base, u32 total,
+                                             msf_scanned *a) {
+  u32 upto = dzo_lanes_below() | 1u << dzo_lane(), from = mine - base;
+  u32 begins = __reduce_or_sync(DZO_WARP_ALL, mine != MSF_NONE && from < 32 ? 1u << from : 0);
+  u32 before = (u32)__popc(__ballot_sync(DZO_WARP_ALL, mine < base));
+  a->crosses = base + dzo_lane() < total;
+  a->k = a->crosses ? before + (u32)__popc(begins & upto) - 1 : 0;
+  a->arc = rows->begin[a->k] + (a->crosses ? base + dzo_lane() : 0);
+}
+
+/* What leads out is kept or counted. Edges that repeat others are left out only where the list may
+ * be too short. */
+template <typename K, bool PLAIN, bool COUNT>
+__device__ __forceinline__ void msf_scan_arc(const msf_work &w, msf_rows<K> *rows,
+                                             msf_scan_state *s, const msf_scanned *a, K key,
+                                             u32 place) {
+  u32 u = rows->vertex[a->k];
+  bool below = !s->limited || msf_upto<K>(w.control->high, key, min(u, a->v));
+  if (s->giant)
+    msf_keep_first<K>(rows, a->into && below, a->k, key, place);
+  bool emit = a->crosses && below;
+  if (COUNT || s->limited)
+    emit = emit && !msf_repeats<K, PLAIN>(w, u, a->v, key, a->arc);
+  if (COUNT) {
+    if (emit)
+      msf_count_digit<K>(s->s_count, s->digit, key, u);
+    return;
+  }
+  u32 slot = msf_take(w, &s->pool, &s->writer, MSF_NONE, emit);
+  msf_put(w, &s->pool, slot, rows->label[a->k], a->other, key, a->arc);
+}
+
+/* 128 places of the rows from `first` on. All loads of a kind are sent before any is waited for. */
 template <typename K, bool PLAIN, bool COUNT>
 __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *rows,
                                               msf_scan_state *s, u32 mine, u32 first, u32 total) {
-  u32 lane = dzo_lane(), upto = dzo_lanes_below() | 1u << lane;
-  u32 k[MSF_SCAN_STEP], v[MSF_SCAN_STEP], other[MSF_SCAN_STEP];
-  u64 arc[MSF_SCAN_STEP];
-  bool into[MSF_SCAN_STEP], crosses[MSF_SCAN_STEP];
+  msf_scanned a[MSF_SCAN_STEP];
+  K key[MSF_SCAN_STEP];
+  bool any = s->giant;
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++)
+    msf_find_arc(rows, mine, first + j * 32, total, &a[j]);
 #pragma unroll
   for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
-    u32 base = first + j * 32, from = mine - base;
-    u32 begins = __reduce_or_sync(DZO_WARP_ALL, mine != MSF_NONE && from < 32 ? 1u << from : 0);
-    u32 before = (u32)__popc(__ballot_sync(DZO_WARP_ALL, mine < base));
-    k[j] = before + (u32)__popc(begins & upto) - 1;
-    bool there = base + lane < total;
-    arc[j] = there ? rows->begin[k[j]] + base + lane : 0;
-    v[j] = there ? msf_neighbour_of<PLAIN>(w, arc[j]) : MSF_NONE;
-    into[j] = crosses[j] = there;
+    a[j].v = msf_neighbour_of<PLAIN>(w, a[j].arc);
+    a[j].into = false;
+  }
+  if (s->giant) {
+    u32 bits[MSF_SCAN_STEP];
+#pragma unroll
+    for (u32 j = 0; j < MSF_SCAN_STEP; j++)
+      bits[j] = __ldg(&w.giant_bits[a[j].v / 32]);
+#pragma unroll
+    for (u32 j = 0; j < MSF_SCAN_STEP; j++)
+      a[j].into = a[j].crosses & (bits[j] >> a[j].v % 32 & 1);
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
-    bool there = into[j];
-    into[j] = there && s->giant && (__ldg(&w.giant_bits[v[j] / 32]) >> v[j] % 32 & 1);
-    crosses[j] = there && !into[j] && rows->vertex[k[j]] < v[j];
-    other[j] = crosses[j] ? __ldg(&w.label[v[j]]) : 0;
+    bool ask = a[j].crosses & !a[j].into & (rows->vertex[a[j].k] < a[j].v);
+    a[j].other = ask ? __ldg(&w.label[a[j].v]) : rows->label[a[j].k];
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
-    u32 u = 0, label = 0;
-    if (into[j] || crosses[j]) {
-      u = rows->vertex[k[j]];
-      label = rows->label[k[j]];
-    }
-    crosses[j] = crosses[j] && other[j] != label;
-    if (!s->giant && !__any_sync(DZO_WARP_ALL, crosses[j]))
-      continue;
-    K key = into[j] || crosses[j] ? msf_key_at<K>(w, arc[j]) : 0;
-    bool below = s->high.everything || msf_upto<K>(s->high, key, min(u, v[j]));
-    if (s->giant)
-      msf_keep_first<K>(rows, into[j] && below, k[j], key, first + j * 32 + lane);
-    bool emit = crosses[j] && below && !msf_repeats<K, PLAIN>(w, u, v[j], key, arc[j]);
-    if (COUNT) {
-      if (emit)
-        msf_count_digit<K>(s->s_count, s->digit, key, u);
-      continue;
-    }
-    u32 slot = msf_take(w, &s->pool, &s->writer, MSF_NONE, emit);
-    msf_put(w, &s->pool, slot, label, other[j], key, arc[j]);
+    a[j].crosses = a[j].other != rows->label[a[j].k];
+    any |= a[j].crosses;
   }
+  if (!__any_sync(DZO_WARP_ALL, any))
+    return;
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++)
+    key[j] = a[j].into | a[j].crosses ? msf_key_at<K>(w, a[j].arc) : 0;
+#pragma unroll
+  for (u32 j = 0; j < MSF_SCAN_STEP; j++)
+    msf_scan_arc<K, PLAIN, COUNT>(w, rows, s, &a[j], key[j], first + j * 32 + dzo_lane());
 }
 
 /* Where neighbours larger than u begin in its row, which ascends. */
@@ -206,7 +241,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
     return;
   }
   msf_scan_state s = {control->mode == MSF_SCAN_GIANT,
-                      control->high,
+                      !control->high.everything,
                       msf_pool_new<K>(s_marks),
                       msf_writer_new(),
                       s_count,

@@ -221,16 +221,22 @@ template <typename K, bool MAPPED, bool PLAIN> static dzo_status launch_extract(
   return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED, PLAIN>), blocks, shape::THREADS, s->work);
 }
 
+template <typename K, bool PLAIN> static dzo_status extract_presorted(solve *s) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K, PLAIN>), MSF_THREADS);
+  unsigned blocks = blocks_for(most, s->work.supertiles, MSF_WARPS);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K, PLAIN>), blocks, MSF_THREADS, s->work);
+}
+
 template <typename K> static dzo_status extract(solve *s) {
   msf_work *w = &s->work;
   unsigned blocks = 1 + blocks_for(1024, w->n, MSF_SAMPLE_THREADS);
   TRY(DZO_LAUNCH(s->unit, 0, (msf_k_prepare<K>), blocks, MSF_SAMPLE_THREADS, *w));
   TRY(step_done(s));
-  if (w->presorted) {
-    unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K>), MSF_THREADS);
-    blocks = blocks_for(most, w->supertiles, MSF_WARPS);
-    TRY(DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K>), blocks, MSF_THREADS, *w));
-  } else if (!plain(w))
+  if (w->presorted && plain(w))
+    TRY((extract_presorted<K, true>(s)));
+  else if (w->presorted)
+    TRY((extract_presorted<K, false>(s)));
+  else if (!plain(w))
     TRY((launch_extract<K, true, false>(s)));
   else if (sizeof(K) == 8 || w->mapped)
     TRY((launch_extract<K, true, true>(s)));
