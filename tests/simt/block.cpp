@@ -121,20 +121,17 @@ static unsigned next_ready(simt_block *block) {
 
 static void fiber_body(simt_fiber *self);
 
-/* A fiber for a thread that begins. For ThreadSanitizer, threads that share a fiber do not race: so
- * there are some more of them than needed. */
+/* A fiber for a thread that begins. For ThreadSanitizer, threads of one fiber do not race: so there
+ * are more of them than needed. */
 static simt_fiber *idle_fiber(simt_block *block) {
 #ifdef SIMT_TSAN
-  enum { FEW = 64 };
+  unsigned least = block->threads < SIMT_SHADOWS ? block->threads : (unsigned)SIMT_SHADOWS;
 #else
-  enum { FEW = 1 };
+  unsigned least = 1;
 #endif
-  if (block->idle_first == NULL ||
-      (block->fiber_count < FEW && block->fiber_count < block->threads)) {
-    simt_fiber *made = simt_fiber_create(fiber_body, block);
-    block->fibers[block->fiber_count++] = made;
-    return made;
-  }
+  if (block->idle_first == NULL || block->fiber_count < least)
+    return simt_fiber_create(fiber_body, block,
+                             block->shadows[block->fiber_count++ % SIMT_SHADOWS]);
   simt_fiber *fiber = block->idle_first;
   block->idle_first = fiber->next;
   return fiber;
@@ -259,7 +256,9 @@ const simt_exchange *simt_collective(simt_kind kind, unsigned mask, uint64_t val
   }
   exchange->value[lane] = value;
   exchange->mask |= (uint32_t)(value != 0) << lane;
-  simt_release(exchange);
+  /* As CUDA says, votes and shuffles order no memory accesses. */
+  if (kind == SIMT_SYNCWARP)
+    simt_release(exchange);
   if (++warp->arrived < warp->lanes) {
     block->waits[simt_here.thread.x] = {kind, file, line};
     let_others_run(block);
@@ -272,7 +271,8 @@ const simt_exchange *simt_collective(simt_kind kind, unsigned mask, uint64_t val
       let_others_run(block);
     }
   }
-  simt_acquire(exchange);
+  if (kind == SIMT_SYNCWARP)
+    simt_acquire(exchange);
   return exchange;
 }
 
@@ -345,6 +345,8 @@ void simt_fence() {
 simt_block *simt_block_create() {
   simt_block *block = new simt_block();
   simt_fiber_of_thread(&block->host);
+  for (int i = 0; i < SIMT_SHADOWS; i++)
+    block->shadows[i] = simt_shadow_create();
   return block;
 }
 
@@ -392,9 +394,8 @@ void simt_block_run(simt_block *block, const simt_launch *launch, unsigned index
   simt_release(block);
   simt_fiber_switch(&block->host, first);
 #ifdef SIMT_TSAN
-  for (unsigned i = 0; i < block->fiber_count; i++)
-    if (block->fibers[i]->used == block->blocks_run)
-      simt_release_as(block->fibers[i], &block->host, &block->host);
+  for (int i = 0; i < SIMT_SHADOWS; i++)
+    simt_release_as(block->shadows[i], &block->host, &block->host);
 #endif
   simt_acquire(&block->host);
   simt_here.running = NULL;

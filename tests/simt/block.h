@@ -9,6 +9,8 @@
 #include "fiber.h"
 
 enum { SIMT_MOST_THREADS = 1024, SIMT_MOST_WARPS = SIMT_MOST_THREADS / 32 };
+/* As many threads of a block are different ones to ThreadSanitizer; with more it takes too long. */
+enum { SIMT_SHADOWS = 64 };
 
 /* Where blocks that run together meet. */
 struct simt_grid {
@@ -46,9 +48,9 @@ struct simt_block {
   unsigned first_ready, ready_count;
   /* Where each thread that has begun and waits is: NULL before it begins. */
   simt_fiber *fiber_of[SIMT_MOST_THREADS];
-  simt_where waits[SIMT_MOST_THREADS];   /* file NULL: does not wait */
-  simt_fiber *fibers[SIMT_MOST_THREADS]; /* all there are */
+  simt_where waits[SIMT_MOST_THREADS]; /* file NULL: does not wait */
   unsigned fiber_count;
+  void *shadows[SIMT_SHADOWS];
   simt_fiber *idle_first, *idle_last; /* those without a thread */
   uint64_t blocks_run;
   simt_fiber *running;

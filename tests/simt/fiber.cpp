@@ -55,7 +55,15 @@ static void begin() {
   simt_die("a fiber ended");
 }
 
-simt_fiber *simt_fiber_create(void (*body)(simt_fiber *), void *user) {
+void *simt_shadow_create() {
+#ifdef SIMT_TSAN
+  return __tsan_create_fiber(0);
+#else
+  return NULL;
+#endif
+}
+
+simt_fiber *simt_fiber_create(void (*body)(simt_fiber *), void *user, void *shadow) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *memory = (char *)mmap(NULL, STACK_BYTES + page, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -71,9 +79,7 @@ simt_fiber *simt_fiber_create(void (*body)(simt_fiber *), void *user) {
   fiber->begin.uc_stack.ss_size = STACK_BYTES;
   fiber->begin.uc_link = NULL;
   makecontext(&fiber->begin, begin, 0);
-#ifdef SIMT_TSAN
-  fiber->shadow = __tsan_create_fiber(0);
-#endif
+  fiber->shadow = shadow;
   return fiber;
 }
 
@@ -94,7 +100,8 @@ __attribute__((noinline, no_sanitize("thread", "address"))) void simt_fiber_swit
   __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
 #ifdef SIMT_TSAN
-  __tsan_switch_to_fiber(to->shadow, __tsan_switch_to_fiber_no_sync);
+  if (from->shadow != to->shadow)
+    __tsan_switch_to_fiber(to->shadow, __tsan_switch_to_fiber_no_sync);
 #endif
   if (__builtin_setjmp(from->resume) == 0)
     go_on(to);
@@ -116,11 +123,11 @@ void simt_acquire(void *address) {
   (void)address;
 }
 
-void simt_release_as(simt_fiber *fiber, simt_fiber *running, void *address) {
+void simt_release_as(void *shadow, const simt_fiber *running, void *address) {
 #ifdef SIMT_TSAN
-  __tsan_switch_to_fiber(fiber->shadow, __tsan_switch_to_fiber_no_sync);
+  __tsan_switch_to_fiber(shadow, __tsan_switch_to_fiber_no_sync);
   __tsan_release(address);
   __tsan_switch_to_fiber(running->shadow, __tsan_switch_to_fiber_no_sync);
 #endif
-  (void)fiber, (void)running, (void)address;
+  (void)shadow, (void)running, (void)address;
 }

@@ -25,15 +25,18 @@ struct simt_fiber {
 
 /* The real thread's own stack as a fiber, so that fibers can hand the processor back to it. */
 void simt_fiber_of_thread(simt_fiber *fiber);
-/* A fiber that will run body(fiber), which must not return. It lives as long as the program. */
-simt_fiber *simt_fiber_create(void (*body)(simt_fiber *self), void *user);
+/* What ThreadSanitizer takes for a thread; NULL without it. */
+void *simt_shadow_create();
+/* A fiber that will run body(fiber), which must not return. It lives as long as the program.
+ * Several may share a shadow: what they do is then no race. */
+simt_fiber *simt_fiber_create(void (*body)(simt_fiber *self), void *user, void *shadow);
 /* Run `to` until somebody switches to `from`. To ThreadSanitizer this orders nothing. */
 void simt_fiber_switch(simt_fiber *from, simt_fiber *to);
 /* For ThreadSanitizer: what came before a release of an address comes before what follows an
  * acquire of it. */
 void simt_release(void *address);
 void simt_acquire(void *address);
-/* A release in the name of a fiber that does not run, by the fiber that does. */
-void simt_release_as(simt_fiber *fiber, simt_fiber *running, void *address);
+/* A release in the name of a shadow, by the fiber that runs. */
+void simt_release_as(void *shadow, const simt_fiber *running, void *address);
 
 #endif
