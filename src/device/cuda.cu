@@ -274,6 +274,16 @@ static dzo_status cuda_wait_mark(dzo_unit *unit, int mark) {
   ON_DEVICE(unit, cudaEventSynchronize(of(unit)->marks[mark]), "waiting for a mark");
 }
 
+/* An error shows when the mark is waited for. */
+static bool cuda_reached(dzo_unit *unit, int mark) {
+  int before = enter(unit->index);
+  cudaError_t error = cudaEventQuery(of(unit)->marks[mark]);
+  if (error != cudaSuccess)
+    (void)cudaGetLastError();
+  leave(unit->index, before);
+  return error == cudaSuccess;
+}
+
 static dzo_status cuda_elapsed(dzo_unit *unit, int from, int to, double *milliseconds) {
   float time = 0;
   int before = enter(unit->index);
@@ -328,4 +338,5 @@ extern "C" const dzo_backend dzo_backend_cuda = {.kind = DZO_DEVICE_CUDA,
                                                  .owns = cuda_owns,
                                                  .wait_all = cuda_wait_all,
                                                  .versions = cuda_versions,
-                                                 .pinned = cuda_pinned};
+                                                 .pinned = cuda_pinned,
+                                                 .reached = cuda_reached};

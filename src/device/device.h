@@ -56,6 +56,8 @@ typedef struct dzo_backend {
   void (*versions)(int *runtime, int *driver);
   /* Is this host memory that copies at full speed? May be NULL: none is known to be. */
   bool (*pinned)(dzo_unit *unit, const void *pointer);
+  /* Has a mark that was set been reached? May be NULL: it is not known. */
+  bool (*reached)(dzo_unit *unit, int mark);
 } dzo_backend;
 
 /* What every unit begins with; backends keep more behind it. */
@@ -97,6 +99,7 @@ dzo_status dzo_unit_wait(dzo_unit *unit, int queue);
 dzo_status dzo_unit_mark(dzo_unit *unit, int queue, int mark);
 dzo_status dzo_unit_queue_after(dzo_unit *unit, int queue, int mark);
 dzo_status dzo_unit_wait_mark(dzo_unit *unit, int mark);
+bool dzo_unit_reached(dzo_unit *unit, int mark); /* false where it is not known; never waits */
 dzo_status dzo_unit_elapsed(dzo_unit *unit, int from, int to, double *milliseconds);
 bool dzo_unit_owns(dzo_unit *unit, const void *pointer);
 bool dzo_unit_pinned(dzo_unit *unit, const void *pointer);

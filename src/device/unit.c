@@ -254,6 +254,10 @@ dzo_status dzo_unit_wait_mark(dzo_unit *unit, int mark) {
   return unit->backend->wait_mark(unit, mark);
 }
 
+bool dzo_unit_reached(dzo_unit *unit, int mark) {
+  return !unit->lost && unit->backend->reached != NULL && unit->backend->reached(unit, mark);
+}
+
 dzo_status dzo_unit_elapsed(dzo_unit *unit, int from, int to, double *milliseconds) {
   *milliseconds = 0;
   DZO_TRY(dzo_unit_begin(unit));

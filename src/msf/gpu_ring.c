@@ -32,15 +32,19 @@ static bool fits(msf_ring_shape *shape, uint64_t capacity, uint64_t bytes) {
 /* A batch of as many edges as vertices. Each merge costs as much as forest and batch are long, and
  * after each, twice as many edges can come before the next: shorter batches and longer ones both
  * cost more. */
-static uint64_t wanted_capacity(const msf_ring_shape *shape) {
+static uint64_t wanted_batch(const msf_ring_shape *shape) {
   uint64_t batch = shape->filter.room;
   if (batch < UNITS_MAX)
     batch = UNITS_MAX;
   if (batch > shape->edges)
     batch = shape->edges;
-  if (batch < shape->units)
-    batch = shape->units;
-  uint64_t capacity = shape->filter.room + batch;
+  return batch < shape->units ? shape->units : batch;
+}
+
+/* And as much again for what has been sent and not yet counted: of most chunks little is kept, but
+ * the host must not wait to know. */
+static uint64_t wanted_capacity(const msf_ring_shape *shape) {
+  uint64_t capacity = shape->filter.room + 2 * wanted_batch(shape);
   return capacity < MSF_FILTER_EDGES_MAX ? capacity : MSF_FILTER_EDGES_MAX;
 }
 
@@ -62,7 +66,7 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
 /* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
  * batch is merged. */
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
-  for (shape->group_chunks = 32; shape->group_chunks > 0; shape->group_chunks /= 2) {
+  for (shape->group_chunks = 16; shape->group_chunks > 0; shape->group_chunks /= 2) {
     shape->device_slots = (MSF_GROUPS - 1) * shape->group_chunks;
     if (slots_bytes(shape) <= bytes / 10)
       break;
@@ -123,7 +127,8 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .copy_chunks = (shape->slots + 7) / 8,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
-                     .mask_words = mask_words};
+                     .mask_words = mask_words,
+                     .enough = shape->filter.room + wanted_batch(shape)};
   ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
   ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
   ring->extra = ring->masks + shape->slots * mask_words;
@@ -302,7 +307,16 @@ static dzo_status copy_whole(msf_ring *ring, const msf_packed *packed, char *to)
   return dzo_unit_copy(ring->unit, COPIES, to + packed->keys, keys, count * ring->key_bytes);
 }
 
+/* Merge when enough is known to have been kept; what is known by now, without waiting. */
+static dzo_status merge_if_due(msf_ring *ring) {
+  while (ring->counted < ring->closed &&
+         dzo_unit_reached(ring->unit, mark_of(FILTERED, ring->counted)))
+    DZO_TRY(count_group(ring));
+  return ring->retain == NULL && ring->known >= ring->enough ? msf_ring_merge(ring) : DZO_OK;
+}
+
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
+  DZO_TRY(merge_if_due(ring));
   if (packed->edges > 0) {
     bool fits;
     DZO_TRY(msf_ring_has_room(ring, packed->edges, &fits));

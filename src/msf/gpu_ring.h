@@ -40,6 +40,7 @@ typedef struct msf_ring {
   uint64_t submitted;             /* chunks */
   uint64_t known;                 /* edges in the columns at most, after the last group counted */
   uint64_t open_edges;            /* submitted in the group that is not closed */
+  uint64_t enough;                /* edges in the columns that are worth a merge */
   uint64_t merges;
   msf_retain_fn retain; /* or NULL */
   void *retain_argument;
