@@ -62,16 +62,16 @@ run_tests() {
   ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
 }
 
-# The tests in which every kernel meets every kind of graph, made small, all at once, each under both
+# The tests in which every kernel meets every kind of graph, made tiny, all at once, each under both
 # tools.
 sanitize() {
   local pids=() runs=() bad=0 tool name i log
   for tool in memcheck racecheck; do
     for name in parity gpu_solve gpu_stream gpu_check seed primitives; do
       log=$build/$tool-$name.log
-      DZO_TEST_DEVICE=cuda DZO_TEST_SMALL=1 timeout 170 \
+      DZO_TEST_DEVICE=cuda timeout 170 \
         compute-sanitizer --tool $tool --error-exitcode 99 --print-limit 10 \
-        "$build/tests/unit/test_$name" >"$log" 2>&1 &
+        "$build/tests/unit/watched_$name" >"$log" 2>&1 &
       pids+=($!)
       runs+=("$tool-$name")
     done

@@ -9,8 +9,11 @@
 #include "oracle.h"
 #include "random_graphs.h"
 
-/* DZO_TEST_SMALL: where a GPU is made of threads, which are slow. */
-#if defined(DZO_TEST_SMALL) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
+/* DZO_TEST_SMALL: where a GPU is made of threads, which are slow. DZO_TEST_TINY: where each access
+ * of a GPU is watched. */
+#ifdef DZO_TEST_TINY
+enum { ROUNDS = 20, MEDIUM_SCALE = 7 };
+#elif defined(DZO_TEST_SMALL) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
 enum { ROUNDS = 60, MEDIUM_SCALE = 8 };
 #elif defined(DZO_TEST_SMALL)
 enum { ROUNDS = 100, MEDIUM_SCALE = 9 };
