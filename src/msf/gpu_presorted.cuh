@@ -17,28 +17,41 @@ typedef struct msf_prefixes {
   u64 begin[32];  /* where the row's begin, less `before` */
 } msf_prefixes;
 
-/* Light arcs at the beginning of begin .. end - 1, by one lane: some keys at once, which is enough
- * for most, then galloping, then halving. */
+/* Light arcs among the first of begin .. end - 1, which is not empty; by one lane. */
 template <typename K>
-__device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u64 end, K most) {
+__device__ __forceinline__ u32 msf_first_light(const msf_work &w, u64 begin, u64 end, K most) {
   u32 light = 0;
+  K key[MSF_FIRST_KEYS];
 #pragma unroll
   for (u32 j = 0; j < MSF_FIRST_KEYS; j++)
-    light += begin + j < end && msf_key_at<K>(w, begin + j) <= most;
-  if (light < MSF_FIRST_KEYS)
-    return light;
-  u64 low = begin + light, step = light; /* all before `low` are light */
-  while (low < end && msf_key_at<K>(w, min(low + step, end) - 1) <= most) {
-    low = min(low + step, end);
-    step *= 2;
-  }
-  u64 high = min(low + step, end);
+    key[j] = msf_key_at<K>(w, min(begin + j, end - 1));
+#pragma unroll
+  for (u32 j = 0; j < MSF_FIRST_KEYS; j++)
+    light += (begin + j < end) & (key[j] <= most);
+  return light;
+}
+
+/* Light arcs at the beginning of begin .. end - 1, by a warp: 32 places at a time, ever closer once
+ * the first 32 are light. */
+template <typename K>
+__device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u64 end, K most) {
+  u64 low = begin, high = end, stride = 1; /* all before `low` are light */
   while (low < high) {
-    u64 middle = low + (high - low) / 2;
-    if (msf_key_at<K>(w, middle) <= most)
-      low = middle + 1;
-    else
-      high = middle;
+    u64 at = low + dzo_lane() * stride;
+    bool light = at < high && msf_key_at<K>(w, at) <= most;
+    u32 count = (u32)__popc(__ballot_sync(DZO_WARP_ALL, light));
+    if (count == 32 && stride == 1) {
+      low += 32;
+      stride = (high - low + 31) / 32;
+      stride = max(stride, (u64)1);
+      continue;
+    }
+    high = min(high, low + count * stride);
+    low += count == 0 ? 0 : (count - 1) * stride + 1;
+    if (stride == 1)
+      break;
+    stride = (high - low + 31) / 32;
+    stride = max(stride, (u64)1);
   }
   return (u32)(low - begin);
 }
@@ -94,15 +107,30 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
   u32 lane = dzo_lane();
   u64 begin = (u64)super << w.super_log, end = min(begin + (1ull << w.super_log), w.arcs);
   u32 last = min(__ldg(&w.super_row[super + 1]), w.n - 1);
+  K most = (K)writer->bounds[MSF_PARTS - 1].key;
   for (u32 base = __ldg(&w.super_row[super]); base <= last; base += 32) {
     u32 row = base + lane, many = 0;
     u64 from = msf_offset(w, min(row, w.n)), to = msf_offset(w, min(row, w.n - 1) + 1);
     bool any = row < w.n && from < to && from < end && to > begin;
-    if (any && from >= begin)
-      msf_pick_first<PLAIN>(w, row, from, to);
-    u64 here = max(from, begin);
+    u64 here = max(from, begin), there = min(to, end);
+    bool picks = any && from >= begin;
+    u32 v = picks ? msf_neighbour_of<PLAIN>(w, from) : MSF_NONE;
     if (any)
-      many = msf_light_prefix<K>(w, here, min(to, end), (K)writer->bounds[MSF_PARTS - 1].key);
+      many = msf_first_light<K>(w, here, there, most);
+    if (picks && v == row)
+      msf_pick_first<PLAIN>(w, row, from + 1, to);
+    else if (picks) {
+      w.next[row] = v;
+      w.pick[row] = (u32)from;
+    }
+    u32 longer = __ballot_sync(DZO_WARP_ALL, any && many == MSF_FIRST_KEYS);
+    while (longer != 0) {
+      int k = __ffs((int)longer) - 1;
+      longer &= longer - 1;
+      u64 first = __shfl_sync(DZO_WARP_ALL, here, k) + MSF_FIRST_KEYS;
+      u32 more = msf_light_prefix<K>(w, first, __shfl_sync(DZO_WARP_ALL, there, k), most);
+      many += (int)lane == k ? more : 0;
+    }
     u32 through = msf_warp_sum(many), total = __shfl_sync(DZO_WARP_ALL, through, 31);
     p->before[lane] = through - many;
     p->begin[lane] = here - (through - many);

@@ -33,7 +33,7 @@ static const double FEW_EDGES_PER_VERTEX = 2.5;
 
 enum {
   SMALL = 1 << 16, /* arcs of a graph whose edges are all taken at once */
-  MOST_SUPERTILES = 1 << 15,
+  MOST_SUPERTILES = 20000,
   LEAST_SUPER = 10,
   MOST_SUPER = 15,
   LEAST_IN_SUPER = 128, /* light edges expected of a supertile, lest pages stay empty */
@@ -404,9 +404,10 @@ static dzo_status describe(solve *s) {
   const msf_control *c = s->control;
   msf_gpu_forest *f = s->forest;
   double n = s->work.n;
-  double pages = c->part_pages[0] + c->part_pages[1] + c->part_pages[2];
-  int at = snprintf(f->plan, sizeof f->plan, "light %.2f n, rounds %u+%u+%u, scan %s",
-                    pages * MSF_PAGE / n, c->list[MSF_LIGHTEST].rounds, c->list[MSF_LIGHT].rounds,
+  double share = MSF_PAGE / n;
+  int at = snprintf(f->plan, sizeof f->plan, "light %.2f+%.2f+%.2f n, rounds %u+%u+%u, scan %s",
+                    c->part_pages[0] * share, c->part_pages[1] * share, c->part_pages[2] * share,
+                    c->list[MSF_LIGHTEST].rounds, c->list[MSF_LIGHT].rounds,
                     c->list[MSF_REST].rounds, SCANS[s->everything ? 0 : c->mode]);
   static const char *const steps[] = {"prepare", "extract", "pick", "hook",
                                       "light",   "label",   "scan", "rest"};
