@@ -23,17 +23,17 @@ typedef struct graph_stream {
   msf_ring ring;
   msf_packer packer;
   msf_hybrid hybrid;
-  bool two_passes;     /* light edges, then what is outside the giant */
-  msf_packed *packed;  /* [slots] */
-  dzo_belt *belt;      /* of the pass that runs */
-  uint64_t chunks;     /* of it */
-  uint64_t base;       /* the ring's number of its first chunk */
-  bool overflow;       /* it sent less than it should: a slot was too short */
-  uint64_t edges;      /* sent, in all passes */
-  uint64_t all_chunks; /* likewise */
-  double pack_seconds; /* of all threads */
-  bool pinned;         /* the graph is in memory that the bus may fetch whole rows from */
-  dzo_route route;     /* then: who takes the next chunk; under the lock */
+  bool two_passes;       /* light edges, then what is outside the giant */
+  msf_packed *packed;    /* [slots] */
+  dzo_belt *belt;        /* of the pass that runs */
+  uint64_t chunks;       /* of it */
+  uint64_t base;         /* the ring's number of its first chunk */
+  bool overflow;         /* it sent less than it should: a slot was too short */
+  uint64_t edges;        /* sent, in all passes */
+  uint64_t all_chunks;   /* likewise */
+  double pack_seconds;   /* of all threads */
+  msf_choice whole_rows; /* of a graph in memory that the bus may fetch them from */
+  dzo_route route;       /* then: who takes the next chunk; under the lock */
   int route_lock;
   double bus_bytes;    /* a second */
   double unit_seconds; /* of the threads together, to pack a unit; under the lock */
@@ -67,8 +67,10 @@ static void unlock_route(graph_stream *s) { __atomic_store_n(&s->route_lock, 0, 
 /* Is the bus to fetch this chunk as it is? That takes no thread, but the lower arcs travel, too,
  * which are the more the later the rows are. */
 static bool is_fetched_whole(graph_stream *s, uint64_t chunk) {
-  if (!s->pinned || s->packer.packing != MSF_PACK_ALL)
+  if (s->whole_rows == MSF_NEVER || s->packer.packing != MSF_PACK_ALL)
     return false;
+  if (s->whole_rows == MSF_ALWAYS)
+    return true;
   double units = (double)s->packer.units, upper = 1 - (double)chunk / (double)s->chunks;
   double bus = units * (4.0 + s->packer.key_bytes) / s->bus_bytes;
   lock_route(s);
@@ -140,7 +142,7 @@ static dzo_status send_chunks(graph_stream *s) {
     s->edges += packed->edges;
     s->pack_seconds += packed->seconds;
     s->whole += packed->whole != NULL;
-    if (s->pinned && packed->whole == NULL)
+    if (s->whole_rows == MSF_BY_RATES && packed->whole == NULL)
       learn_rate(s, packed);
     DZO_TRY(msf_ring_submit(&s->ring, packed));
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
@@ -365,28 +367,28 @@ static bool is_pinned(const graph_stream *s) {
          dzo_unit_pinned(unit, g->neighbours) && (keys == NULL || dzo_unit_pinned(unit, keys));
 }
 
-/* Is the bus so slow that two passes are worth it? */
-static dzo_status decide_by_rates(graph_stream *s) {
+/* What the ways come to, when the ring is open. */
+static dzo_status decide(graph_stream *s, msf_stream_ways ways) {
   msf_rates rates = msf_expected_rates(s->context->threads, true);
-  if (s->bus_bytes == 0)
-    DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
+  s->unit_seconds = 1 / rates.packed_arcs;
+  s->whole_rows = ways.whole_rows != MSF_NEVER && is_pinned(s) ? ways.whole_rows : MSF_NEVER;
+  bool by_rates = s->two_passes && ways.two_passes == MSF_BY_RATES;
+  if (!by_rates && s->whole_rows != MSF_BY_RATES)
+    return DZO_OK;
+  DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
   rates.bus_bytes = s->bus_bytes;
   msf_estimate e =
       msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs, s->packer.key_bytes);
-  s->two_passes = e.hybrid < 0.98 * e.cuda;
+  if (by_rates)
+    s->two_passes = e.hybrid < 0.98 * e.cuda;
   return DZO_OK;
 }
 
-static dzo_status run(graph_stream *s, bool decide, dzo_msf *out) {
+static dzo_status run(graph_stream *s, msf_stream_ways ways, dzo_msf *out) {
   uint64_t units = 0;
   s->clock = dzo_clock();
   DZO_TRY(open_stream(s, &units));
-  s->pinned = is_pinned(s);
-  if (s->pinned)
-    DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
-  s->unit_seconds = 1 / msf_expected_rates(s->context->threads, true).packed_arcs;
-  if (decide && s->two_passes)
-    DZO_TRY(decide_by_rates(s));
+  DZO_TRY(decide(s, ways));
   note(s, "open");
   DZO_TRY(s->two_passes ? send_twice(s, units) : send_pass(s, MSF_PACK_ALL, units));
   note(s, "send");
@@ -397,10 +399,8 @@ static dzo_status run(graph_stream *s, bool decide, dzo_msf *out) {
   return DZO_OK;
 }
 
-typedef enum way { ONE_PASS, TWO_PASSES, DECIDE } way;
-
-static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, way how,
-                        dzo_msf *out) {
+dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximum,
+                             msf_stream_ways ways, dzo_msf *out) {
   graph_stream s = {.context = unit->context, .graph = graph};
   s.ring.unit = unit;
   s.packer = (msf_packer){.graph = graph,
@@ -408,8 +408,8 @@ static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, wa
                           .lists = graph->row_order != DZO_ROWS_BY_NEIGHBOUR,
                           .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
-  s.two_passes = how != ONE_PASS && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
-  dzo_status status = run(&s, how == DECIDE, out);
+  s.two_passes = ways.two_passes != MSF_NEVER && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
+  dzo_status status = run(&s, ways, out);
   dzo_belt_destroy(s.belt);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);
@@ -417,17 +417,15 @@ static dzo_status solve(dzo_unit *unit, const dzo_graph *graph, bool maximum, wa
 }
 
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  return solve(unit, graph, maximum, ONE_PASS, out);
-}
-
-dzo_status msf_solve_together(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  return solve(unit, graph, maximum, TWO_PASSES, out);
+  msf_stream_ways ways = {.two_passes = MSF_NEVER, .whole_rows = MSF_BY_RATES};
+  return msf_solve_in_ways(unit, graph, maximum, ways, out);
 }
 
 dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
   msf_estimate e = msf_estimate_graph(unit->context, graph);
+  msf_stream_ways ways = {.two_passes = MSF_BY_RATES, .whole_rows = MSF_BY_RATES};
   if (msf_fastest(&e) != DZO_DEVICE_CPU)
-    return solve(unit, graph, maximum, DECIDE, out);
+    return msf_solve_in_ways(unit, graph, maximum, ways, out);
   DZO_TRY(msf_solve_cpu(unit->context, graph, maximum, out));
   out->device = DZO_DEVICE_CPU;
   return DZO_OK;

@@ -8,14 +8,21 @@
 #include "device/device.h"
 #include "msf/result.h"
 
+/* What may be done in two ways. */
+typedef enum msf_choice { MSF_NEVER, MSF_ALWAYS, MSF_BY_RATES } msf_choice;
+
+typedef struct msf_stream_ways {
+  msf_choice two_passes; /* the CPU drops edges that the GPU need not see, in graphs for that */
+  msf_choice whole_rows; /* the bus fetches rows as they are, from graphs in pinned memory */
+} msf_stream_ways;
+
 /* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is
- * otherwise zero. The CPU's threads only move data. DZO_E_DEVICE, DZO_E_MEMORY, DZO_E_UNSUPPORTED:
- * let the CPU do it. */
+ * otherwise zero. DZO_E_DEVICE, DZO_E_MEMORY, DZO_E_UNSUPPORTED: let the CPU do it. */
+dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximum,
+                             msf_stream_ways ways, dzo_msf *out);
+/* The CPU's threads only move data. */
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
-/* The same by both processors, the CPU dropping edges that the GPU need not see, if the graph is
- * one for that; whether or not it is worth it. */
-dzo_status msf_solve_together(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
-/* By both, or by the one that is faster alone: out->device tells. */
+/* By both processors, or by the one that is faster alone: out->device tells. */
 dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out);
 
 /* Edges that are seen once. Once it has taken any from the source it finishes, on the CPU if it
