@@ -7,13 +7,12 @@
 
 #include "device/device.h"
 
-/* Open the context's GPU, once. *missing tells a machine without GPU, which is no surprise, from a
- * GPU that does not work. */
-static void open_gpu(dzo_context *context, bool *missing) {
+/* Open the context's GPU, once. A GPU that does not work is noted; that there is none is no
+ * surprise. */
+static void open_gpu(dzo_context *context) {
   context->gpu_tried = true;
-  const char *reason = "";
+  const char *reason;
   int count = dzo_backend_cuda.count(&reason);
-  *missing = count == 0;
   if (count == 0)
     return;
   if (context->device_index < 0 || context->device_index >= count) {
@@ -32,8 +31,7 @@ dzo_status dzo_context_create(const dzo_context_options *options, dzo_context **
   dzo_context *context = NULL;
   DZO_TRY(dzo_context_make(options, &context));
   if (context->device == DZO_DEVICE_CUDA || context->device == DZO_DEVICE_HYBRID) {
-    bool missing;
-    open_gpu(context, &missing);
+    open_gpu(context);
     if (context->gpu == NULL) {
       dzo_context_destroy(context);
       return DZO_E_DEVICE;
@@ -55,8 +53,7 @@ dzo_unit *dzo_context_gpu(dzo_context *context) {
     return NULL;
   if (!context->gpu_tried) {
     /* A failure to open is no failure of the running call. */
-    bool missing;
-    open_gpu(context, &missing);
+    open_gpu(context);
     context->message[0] = '\0';
   }
   if (context->gpu == NULL)
@@ -71,9 +68,13 @@ dzo_status dzo_context_need_gpu(dzo_context *context, dzo_unit **out) {
   *out = dzo_context_gpu(context);
   if (*out != NULL)
     return DZO_OK;
-  char reason[sizeof context->notice];
-  memcpy(reason, context->notice, sizeof reason);
+  char notice[sizeof context->notice];
+  memcpy(notice, context->notice, sizeof notice);
   dzo_begin(context);
-  return dzo_fail(context, context->gpu != NULL ? DZO_E_DEVICE_FAILED : DZO_E_DEVICE, "%s",
-                  reason[0] != '\0' ? reason : "the context has no GPU");
+  const char *reason = notice;
+  if (context->device == DZO_DEVICE_CPU)
+    reason = "the context is one for the CPU";
+  else if (notice[0] == '\0' && dzo_backend_cuda.count(&reason) > 0)
+    reason = "the context's GPU could not be opened";
+  return dzo_fail(context, context->gpu != NULL ? DZO_E_DEVICE_FAILED : DZO_E_DEVICE, "%s", reason);
 }
