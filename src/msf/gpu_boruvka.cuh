@@ -278,13 +278,16 @@ __device__ __forceinline__ void msf_look_for_hot(const msf_work &w, const msf_ro
 }
 
 /* Rounds on one list until it is empty; returns how many components are left. */
-template <typename K>
+template <typename K, bool REST>
 __device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *s_best,
                                           u32 *s_map) {
   int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
-  bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
+  bool lazy = REST || !msf_has_key(r, sizeof(K) == 8);
   for (; round < MSF_ROUNDS; round++) {
-    msf_collect<K>(w, r, round, s_best, s_map);
+    if (lazy)
+      msf_collect<K, true>(w, r, round, s_best, s_map);
+    else
+      msf_collect<K, false>(w, r, round, s_best, s_map);
     dzo_grid_sync();
     u32 edges = dzo_load_shared(&r.list->edges[round]);
     bool large = r.components > MSF_SMALL;
@@ -338,25 +341,24 @@ __device__ __forceinline__ void msf_after_light(const msf_work &w, u32 left) {
 
 /* The rounds on the light edges, the lightest first, or on the rest. `compose`: components are
  * asked for. */
-template <typename K>
-__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
-    msf_k_boruvka(msf_work w, bool rest, bool compose) {
+template <typename K, bool REST>
+__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2) msf_k_boruvka(msf_work w, bool compose) {
   __shared__ u64 s_best[MSF_SMALL];
   __shared__ u32 s_components[MSF_ROUNDS + 1];
   __shared__ u32 s_map[MSF_SMALL];
   __shared__ msf_round s_round;
   const msf_list_state *lists = w.control->list;
-  if (rest && msf_is_done(w))
+  if (REST && msf_is_done(w))
     return;
-  int which = rest ? MSF_REST : MSF_LIGHTEST;
+  int which = REST ? MSF_REST : MSF_LIGHTEST;
   u32 count = lists[which].components[0], left = count, page = 0;
-  u32 pages = rest ? min(lists[MSF_REST].physical, w.capacity) : msf_first_pages(w);
+  u32 pages = REST ? min(lists[MSF_REST].physical, w.capacity) : msf_first_pages(w);
   u32 others =
-      rest ? 0
+      REST ? 0
            : w.control->part_pages[0] + w.control->part_pages[1] + w.control->part_pages[2] - pages;
-  if (rest && lists[MSF_REST].overflow)
+  if (REST && lists[MSF_REST].overflow)
     pages = 0;
-  if (rest) {
+  if (REST) {
     msf_clear(w, w.parent[MSF_REST], count);
     dzo_grid_sync();
   }
@@ -367,7 +369,7 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
     if (threadIdx.x == 0)
       s_round = msf_begin<K>(w, which, page, pages, left);
     __syncthreads();
-    left = msf_rounds<K>(w, s_round, s_best, s_map);
+    left = msf_rounds<K, REST>(w, s_round, s_best, s_map);
     if (which == MSF_LIGHT || !(compose || more))
       break;
     msf_compose(w, which, s_components);
@@ -378,7 +380,7 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2)
     msf_go_on(w, page, pages, left);
     which = MSF_LIGHT;
   }
-  if (rest || !compose)
+  if (REST || !compose)
     return;
   if (more)
     msf_compose_both(w, count, s_components);

@@ -132,12 +132,11 @@ __device__ __forceinline__ u32 msf_group_size(const msf_round &r, u32 group, u32
   return __shfl_sync(DZO_WARP_ALL, through, 31);
 }
 
-/* Lower the least word of a component. Returns whether a word with the same upper part was there;
- * asked for where that matters. */
-template <typename K>
-__device__ __forceinline__ bool msf_offer(const msf_round &r, u64 *best, u64 word, u64 seen,
-                                          bool lazy) {
-  if (!lazy) {
+/* Lower the least word of a component. Where LAZY, returns whether a word with the same upper part
+ * was there; otherwise nobody waits for the answer. */
+template <typename K, bool LAZY>
+__device__ __forceinline__ bool msf_offer(const msf_round &r, u64 *best, u64 word, u64 seen) {
+  if (!LAZY) {
     if (word < seen)
       atomicMin(best, word);
     return false;
@@ -155,25 +154,25 @@ __device__ __forceinline__ void msf_note_tie(const msf_round &r, u32 c) {
 /* The same, asking first what the block knows: most offers go to few components, whose minima all
  * multiprocessors would ask the second-level cache for. A guard is a component and the top half of
  * a word that was offered to it. */
-template <typename K>
-__device__ __forceinline__ bool msf_offer_guarded(const msf_round &r, u64 *s_guard, u32 c, u64 word,
-                                                  bool lazy) {
+template <typename K, bool LAZY>
+__device__ __forceinline__ bool msf_offer_guarded(const msf_round &r, u64 *s_guard, u32 c,
+                                                  u64 word) {
   u64 *guard = &s_guard[c % MSF_SMALL], known = dzo_load_block(guard);
   if (known >> 32 == c && (u32)known < word >> 32)
     return false;
   u64 seen = dzo_load_shared(&r.best[c]);
   atomicExch(guard, (u64)c << 32 | min(seen, word) >> 32);
-  return msf_offer<K>(r, &r.best[c], word, seen, lazy);
+  return msf_offer<K, LAZY>(r, &r.best[c], word, seen);
 }
 
 /* Shared minima of a block go to all. */
-template <typename K>
-__device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s_best, bool lazy) {
+template <typename K, bool LAZY>
+__device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s_best) {
   bool tied = false;
   __syncthreads();
   for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
     if (s_best[c] != MSF_NEVER &&
-        msf_offer<K>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]), lazy)) {
+        msf_offer<K, LAZY>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]))) {
       msf_note_tie(r, c);
       tied = true;
     }
@@ -244,11 +243,10 @@ __device__ __forceinline__ void msf_rename(const msf_round &r, const u32 *s_map,
 
 /* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
  * `kept` on, offer them to both. Returns how many are kept. */
-template <typename K>
+template <typename K, bool LAZY>
 __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u64 *s_best,
-                                                const u32 *s_map, bool small, bool lazy, u32 group,
-                                                u32 before, u32 first, u32 total, u32 kept,
-                                                bool *tied) {
+                                                const u32 *s_map, bool small, u32 group, u32 before,
+                                                u32 first, u32 total, u32 kept, bool *tied) {
   u32 lane = dzo_lane(), keep[MSF_STEP], slot[MSF_STEP], many = 0;
   uint4 e[MSF_STEP];
   K key[MSF_STEP];
@@ -290,9 +288,9 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
         u32 c = ends[end];
         bool tie = false;
         if (c != r.abstains && small)
-          tie = msf_offer<K>(r, &s_best[c], word, dzo_load_block(&s_best[c]), lazy);
+          tie = msf_offer<K, LAZY>(r, &s_best[c], word, dzo_load_block(&s_best[c]));
         else if (c != r.abstains)
-          tie = msf_offer_guarded<K>(r, s_best, c, word, lazy);
+          tie = msf_offer_guarded<K, LAZY>(r, s_best, c, word);
         if (tie)
           msf_note_tie(r, c);
         *tied |= tie;
@@ -312,11 +310,10 @@ __device__ __forceinline__ u32 msf_abstaining(const msf_round &r, const u32 *s_m
 }
 
 /* The pass over the list. */
-template <typename K>
+template <typename K, bool LAZY>
 __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round, u64 *s_best,
                                             u32 *s_map) {
   bool small = r.components <= MSF_SMALL, tied = false;
-  bool lazy = !r.ordered || !msf_has_key(r, sizeof(K) == 8);
   for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
     s_best[c] = MSF_NEVER;
   if (msf_maps_shared(r))
@@ -328,14 +325,14 @@ __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);
     for (u32 first = 0; first < total; first += 32 * MSF_STEP)
-      kept += msf_collect_step<K>(w, r, s_best, s_map, small, lazy, group, before, first, total,
-                                  kept, &tied);
+      kept += msf_collect_step<K, LAZY>(w, r, s_best, s_map, small, group, before, first, total,
+                                        kept, &tied);
     if (dzo_lane() == 0)
       dzo_store_shared(&r.count_out[group], kept);
     edges += kept;
   }
   if (small)
-    tied |= msf_offer_small<K>(r, s_best, lazy);
+    tied |= msf_offer_small<K, LAZY>(r, s_best);
   if (dzo_lane() == 0 && edges != 0)
     atomicAdd(&r.list->edges[round], edges);
   if (tied)

@@ -25,7 +25,7 @@
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
 static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 /* Those in the first of their parts, in the first two. */
-static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.75};
+static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.7};
 /* The list has room for more, since a sample may err. */
 static const double SPARE = 1.35;
 /* With no more edges a vertex all are taken at once. */
@@ -265,10 +265,11 @@ template <typename K> static dzo_status round_one(solve *s) {
   return step_done(s);
 }
 
-template <typename K> static dzo_status rounds(solve *s, bool rest, bool compose) {
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K>), MSF_ROUND_THREADS);
-  unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * (rest ? 16 : 4));
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K>), blocks, MSF_ROUND_THREADS, s->work, rest,
+/* Boruvka's rounds on the light edges, or on the rest. */
+template <typename K, bool REST> static dzo_status rounds(solve *s, bool compose) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K, REST>), MSF_ROUND_THREADS);
+  unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * (REST ? 16 : 4));
+  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K, REST>), blocks, MSF_ROUND_THREADS, s->work,
                           compose));
   return step_done(s);
 }
@@ -361,7 +362,7 @@ template <typename K> static dzo_status in_phases(solve *s) {
     TRY(choose_prefix<K>(s, room));
     TRY(dzo_unit_copy(s->unit, 0, s->work.control, c, sizeof *c));
     TRY(scan<K>(s));
-    TRY(rounds<K>(s, true, true));
+    TRY((rounds<K, true>(s, true)));
     bool last = c->high.everything;
     TRY(relabel(s, true, last ? s->forest->labels : NULL));
     TRY(read_control(s));
@@ -380,12 +381,12 @@ template <typename K> static dzo_status solve_keys(solve *s) {
   TRY(step_done(s));
   TRY(extract<K>(s));
   TRY(round_one<K>(s));
-  TRY(rounds<K>(s, false, go_on || labels));
+  TRY((rounds<K, false>(s, go_on || labels)));
   if (go_on || labels)
     TRY(label_vertices(s));
   if (go_on) {
     TRY(scan<K>(s));
-    TRY(rounds<K>(s, true, labels));
+    TRY((rounds<K, true>(s, labels)));
   }
   if (labels)
     TRY(relabel(s, go_on, s->forest->labels));
