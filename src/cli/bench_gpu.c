@@ -129,23 +129,6 @@ dzo_status gpu_bench_generate(const gpu_bench *bench, const char *kind, unsigned
   return dzo_gpu_edges_generate(bench->unit, generator_of(kind), &options, out);
 }
 
-msf_gpu_graph gpu_bench_graph(const dzo_gpu_csr *csr) {
-  msf_gpu_graph graph = {
-      .vertices = (uint32_t)csr->vertices,
-      .arcs = csr->arcs,
-      .offsets = csr->offsets,
-      .neighbours = csr->neighbours,
-      .compressed = csr->compressed,
-      .keys = csr->keys32 != NULL ? (const void *)csr->keys32 : csr->keys64,
-      .presorted = csr->row_order == DZO_ROWS_BY_WEIGHT,
-  };
-  if (csr->keys32 != NULL)
-    graph.key_type = csr->raw ? MSF_KEY_F32 : MSF_KEY_U32;
-  else if (csr->keys64 != NULL)
-    graph.key_type = csr->raw ? MSF_KEY_F64 : MSF_KEY_U64;
-  return graph;
-}
-
 /* ---- Times ----------------------------------------------------------------------------------- */
 
 uint64_t gpu_bench_repeats(const gpu_bench *bench, uint64_t otherwise) {

@@ -8,7 +8,7 @@
 #include "cli/bench.h"
 #include "cli/json.h"
 #include "graph/gpu_graph.h"
-#include "msf/gpu.h"
+#include "msf/gpu_result.h"
 
 /* The GPU that is measured, and what it does at best. */
 typedef struct gpu_machine {
@@ -45,7 +45,6 @@ dzo_status gpu_bench_context(const gpu_bench *bench, dzo_device device, uint64_t
                              uint64_t keep, dzo_context **out);
 dzo_status gpu_bench_generate(const gpu_bench *bench, const char *kind, unsigned scale,
                               dzo_weight_type weights, dzo_gpu_edges *out);
-msf_gpu_graph gpu_bench_graph(const dzo_gpu_csr *csr);
 /* --repeats, or `otherwise` where it is not given. */
 uint64_t gpu_bench_repeats(const gpu_bench *bench, uint64_t otherwise);
 /* Seconds on the GPU's clock of one msf_gpu_solve() or another method's. */

@@ -239,7 +239,7 @@ static dzo_status measure(gpu_run *run) {
   double begun = cli_now();
   DZO_TRY(make_graph(run));
   run->row->generate = cli_now() - begun;
-  run->on_gpu = gpu_bench_graph(&run->csr);
+  run->on_gpu = msf_gpu_graph_of(&run->csr, false);
   describe(run);
   DZO_TRY(solve(run));
   DZO_TRY(check(run));

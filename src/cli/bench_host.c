@@ -92,7 +92,7 @@ static dzo_status make_pinned_context(host_graph *g) {
 /* The forest, and whether the checker on the GPU agrees. */
 static dzo_status solve_once(host_graph *g, const dzo_gpu_csr *csr) {
   gpu_bench *bench = g->bench;
-  msf_gpu_graph on_gpu = gpu_bench_graph(csr);
+  msf_gpu_graph on_gpu = msf_gpu_graph_of(csr, false);
   msf_gpu_forest forest = {0};
   msf_gpu_verdict verdict = {0};
   DZO_TRY(
@@ -264,7 +264,8 @@ static void print_row(const host_row *row) {
   if (row->single > 0)
     (void)printf(" %8.3f", row->single / row->median);
   if (row->worked != row->by.device)
-    (void)printf(" by the %s: %s", cli_device_name(row->worked), row->notice);
+    (void)printf(" by the %s%s%s", cli_device_name(row->worked), row->notice[0] != '\0' ? ": " : "",
+                 row->notice);
   (void)putchar('\n');
 }
 

@@ -65,7 +65,7 @@ typedef struct table_run {
 static dzo_status measure_gpu(table_run *run) {
   gpu_bench *bench = run->bench;
   table_point *p = run->point;
-  msf_gpu_graph graph = gpu_bench_graph(&run->csr);
+  msf_gpu_graph graph = msf_gpu_graph_of(&run->csr, false);
   msf_gpu_verdict verdict = {0};
   DZO_TRY(dzo_unit_allocate(bench->unit, p->vertices, sizeof *run->forest.arcs,
                             (void **)&run->forest.arcs));

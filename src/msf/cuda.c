@@ -51,20 +51,23 @@ static void take_keys(void *argument, const void *piece, uint64_t first, uint64_
 /* ---- A resident graph -------------------------------------------------------------------------
  */
 
-static msf_gpu_graph gpu_graph_of(const dzo_gpu_csr *csr, bool maximum) {
-  return (msf_gpu_graph){
+msf_gpu_graph msf_gpu_graph_of(const dzo_gpu_csr *csr, bool maximum) {
+  msf_gpu_graph graph = {
       .vertices = (uint32_t)csr->vertices,
       .arcs = csr->arcs,
       .offsets = csr->offsets,
       .neighbours = csr->neighbours,
       .compressed = csr->compressed,
       .keys = csr->keys32 != NULL ? (const void *)csr->keys32 : csr->keys64,
-      .key_type = csr->keys32 != NULL   ? MSF_KEY_U32
-                  : csr->keys64 != NULL ? MSF_KEY_U64
-                                        : MSF_KEY_NONE,
+      .key_type = MSF_KEY_NONE,
       .presorted = csr->row_order == DZO_ROWS_BY_WEIGHT,
       .maximum = maximum,
   };
+  if (csr->keys32 != NULL)
+    graph.key_type = csr->raw ? MSF_KEY_F32 : MSF_KEY_U32;
+  else if (csr->keys64 != NULL)
+    graph.key_type = csr->raw ? MSF_KEY_F64 : MSF_KEY_U64;
+  return graph;
 }
 
 /* Floating-point weights, and those of a dictionary: by the CPU, exactly. */
@@ -182,7 +185,7 @@ static dzo_status solve_resident(dzo_context *context, const struct dzo_resident
                                  const dzo_graph *graph, bool maximum, dzo_msf *out) {
   DZO_TRY(dzo_progress(context, "solve", 0, 2));
   double begun = dzo_clock();
-  msf_gpu_graph g = gpu_graph_of(&copy->csr, maximum);
+  msf_gpu_graph g = msf_gpu_graph_of(&copy->csr, maximum);
   msf_gpu_forest forest = {.arcs = copy->arcs, .labels = copy->labels};
   if (g.vertices > 0)
     DZO_TRY(msf_gpu_solve(copy->csr.unit, &g, &forest));

@@ -5,10 +5,14 @@
 #define DZO_MSF_GPU_RESULT_H
 
 #include "graph/gpu_graph.h"
+#include "msf/gpu.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A graph in device memory as the solvers take it; it borrows the arrays. */
+msf_gpu_graph msf_gpu_graph_of(const dzo_gpu_csr *csr, bool maximum);
 
 /* Number trees, which `labels` number anyhow below `vertices`, by their smallest vertices. `first`
  * and `flags` are [vertices]; scratch of dzo_gpu_sum_bytes(vertices). All device memory. */
