@@ -106,6 +106,8 @@ static case_of case_make(uint64_t seed, uint64_t turn) {
   return c;
 }
 
+static const msf_stream_ways both_ways = {MSF_ALWAYS, MSF_BY_RATES};
+
 /* Past the choice of the better device. */
 static void check_together(const way *w, const case_of *c, const oracle_forest *f,
                            const char *name) {
@@ -117,7 +119,8 @@ static void check_together(const way *w, const case_of *c, const oracle_forest *
   *msf = (dzo_msf){.vertices = graph->vertices,
                    .graph_edges = graph->edges,
                    .weight_type = c->graph->edges.weight_type};
-  must(context, msf_solve_together(dzo_context_gpu(context), graph, c->maximum != 0, msf));
+  must(context,
+       msf_solve_in_ways(dzo_context_gpu(context), graph, c->maximum != 0, both_ways, msf));
   expect_forest(context, msf, graph, &c->graph->edges, f, name);
   dzo_msf_destroy(msf);
   dzo_graph_destroy(graph);
