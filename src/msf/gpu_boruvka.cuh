@@ -33,8 +33,6 @@ __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32
   r.of_vertices = r.ordered;
   r.components = components;
   r.parent = w.parent[which];
-  r.best = w.best[0];
-  r.best_next = w.best[1];
   r.exact = w.exact[which];
   r.exact_key = true;
   if (sizeof(K) == 8)
@@ -55,16 +53,17 @@ enum { MSF_TIE_KEY, MSF_TIE_PAIR, MSF_TIE_RANK };
 
 /* Is this the upper part of several of the component's least words? */
 template <typename K>
-__device__ __forceinline__ bool msf_tied_at(const msf_round &r, u32 c, u64 upper) {
+__device__ __forceinline__ bool msf_tied_at(const msf_work &w, const msf_round &r, u32 c,
+                                            u64 upper) {
   return c != r.abstains && dzo_load_shared(&r.parent[c]) != 0 &&
-         msf_upper<K>(r, dzo_load_shared(&r.best[c])) == upper;
+         msf_upper<K>(r, dzo_load_shared(&msf_best(w, r)[c])) == upper;
 }
 
 /* An entry at one of its components, if it is among the least there as far as is known. */
 template <typename K>
 __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round &r, int stage,
                                               u32 c, u64 word, K key, u64 pair) {
-  if (!msf_tied_at<K>(r, c, msf_upper<K>(r, word)))
+  if (!msf_tied_at<K>(w, r, c, msf_upper<K>(r, word)))
     return;
   if (stage == MSF_TIE_KEY) {
     atomicMin(&r.exact[c], (u64)key);
@@ -75,7 +74,7 @@ __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round
   if (stage == MSF_TIE_PAIR)
     atomicMin(&w.pair[c], pair);
   else if (r.ordered || pair == dzo_load_shared(&w.pair[c]))
-    atomicMin(&r.best[c], word);
+    atomicMin(&msf_best(w, r)[c], word);
 }
 
 template <typename K>
@@ -88,7 +87,7 @@ __device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round 
       K key = msf_entry_key<K>(w, e, slot);
       u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
       u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
-      if (!msf_tied_at<K>(r, a, upper) && !msf_tied_at<K>(r, b, upper))
+      if (!msf_tied_at<K>(w, r, a, upper) && !msf_tied_at<K>(w, r, b, upper))
         continue;
       u64 pair = r.ordered || stage == MSF_TIE_KEY ? 0 : msf_pair_of(w, msf_entry_arc(e));
       msf_tie_offer<K>(w, r, stage, a, word, key, pair);
@@ -105,7 +104,7 @@ __device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &
   for (u32 c = thread; c < r.components; c += threads) {
     r.exact[c] = w.pair[c] = MSF_NEVER;
     if (dzo_load_shared(&r.parent[c]) != 0)
-      r.best[c] |= ranks;
+      msf_best(w, r)[c] |= ranks;
   }
   dzo_grid_sync();
   if (!msf_has_key(r, sizeof(K) == 8)) {
@@ -132,7 +131,7 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     u32 c = base + j * 32 + lane;
-    word[j] = c < r.components ? dzo_load_shared(&r.best[c]) : MSF_NEVER;
+    word[j] = c < r.components ? dzo_load_shared(&msf_best(w, r)[c]) : MSF_NEVER;
   }
   if (r.pages != 0) {
     uint4 e[MSF_STEP];
@@ -152,7 +151,7 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
     }
 #pragma unroll
     for (u32 j = 0; j < MSF_STEP; j++)
-      theirs[j] = dzo_load_shared(&r.best[word[j] == MSF_NEVER ? 0 : other[j]]);
+      theirs[j] = dzo_load_shared(&msf_best(w, r)[word[j] == MSF_NEVER ? 0 : other[j]]);
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
@@ -174,7 +173,7 @@ __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf
     if (root[j] & mine) {
       u32 id = at.first[0] + (u32)__popc(root[j] & below);
       dzo_store_shared(&r.parent[c], MSF_ROOT | id);
-      dzo_store_shared(&r.best_next[id], MSF_NEVER);
+      dzo_store_shared(&msf_best_next(w, r)[id], MSF_NEVER);
       dzo_store_shared(&r.parent[r.components + id], 0u);
     } else if (child[j] & mine) {
       dzo_store_shared(&r.parent[c], other[j]);
@@ -256,9 +255,7 @@ __device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, 
   r->of_vertices = false;
   r->parent += r->components;
   r->components = dzo_load_shared(&r->list->components[round + 1]);
-  u64 *best = r->best;
-  r->best = r->best_next;
-  r->best_next = best;
+  r->turn ^= 1;
   msf_next_groups(w, r, edges);
 }
 

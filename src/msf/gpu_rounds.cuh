@@ -28,7 +28,7 @@ typedef struct msf_round {
   bool of_vertices;
   u32 mapped;  /* components of the round before */
   u32 *parent; /* of this round's */
-  u64 *best, *best_next;
+  u32 turn;    /* which of w.best is this round's; the other is the next one's */
   u32 abstains;
   /* Groups: `parts` of those of the last round make one of this. */
   u32 first_page, pages, width, parts, groups, last_groups;
@@ -41,6 +41,15 @@ typedef struct msf_round {
   bool ordered;   /* ranks break ties by the total order */
   u64 *exact;     /* where whole keys are compared */
 } msf_round;
+
+/* Least words of this round and of the next. (From the kernel's parameters, so that the compiler
+ * knows what memory they are in.) */
+__device__ __forceinline__ u64 *msf_best(const msf_work &w, const msf_round &r) {
+  return r.turn == 0 ? w.best[0] : w.best[1];
+}
+__device__ __forceinline__ u64 *msf_best_next(const msf_work &w, const msf_round &r) {
+  return r.turn == 0 ? w.best[1] : w.best[0];
+}
 
 __device__ __forceinline__ bool msf_has_key(const msf_round &r, bool wide) {
   return !wide || r.exact_key;
@@ -155,24 +164,25 @@ __device__ __forceinline__ void msf_note_tie(const msf_round &r, u32 c) {
  * multiprocessors would ask the second-level cache for. A guard is a component and the top half of
  * a word that was offered to it. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ bool msf_offer_guarded(const msf_round &r, u64 *s_guard, u32 c,
-                                                  u64 word) {
+__device__ __forceinline__ bool msf_offer_guarded(const msf_work &w, const msf_round &r,
+                                                  u64 *s_guard, u32 c, u64 word) {
   u64 *guard = &s_guard[c % MSF_SMALL], known = dzo_load_block(guard);
   if (known >> 32 == c && (u32)known < word >> 32)
     return false;
-  u64 seen = dzo_load_shared(&r.best[c]);
+  u64 seen = dzo_load_shared(msf_best(w, r) + c);
   atomicExch(guard, (u64)c << 32 | min(seen, word) >> 32);
-  return msf_offer<K, LAZY>(r, &r.best[c], word, seen);
+  return msf_offer<K, LAZY>(r, msf_best(w, r) + c, word, seen);
 }
 
 /* Shared minima of a block go to all. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ bool msf_offer_small(const msf_round &r, const u64 *s_best) {
+__device__ __forceinline__ bool msf_offer_small(const msf_work &w, const msf_round &r,
+                                                const u64 *s_best) {
   bool tied = false;
   __syncthreads();
   for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
     if (s_best[c] != MSF_NEVER &&
-        msf_offer<K, LAZY>(r, &r.best[c], s_best[c], dzo_load_shared(&r.best[c]))) {
+        msf_offer<K, LAZY>(r, msf_best(w, r) + c, s_best[c], dzo_load_shared(msf_best(w, r) + c))) {
       msf_note_tie(r, c);
       tied = true;
     }
@@ -290,7 +300,7 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
         if (c != r.abstains && small)
           tie = msf_offer<K, LAZY>(r, &s_best[c], word, dzo_load_block(&s_best[c]));
         else if (c != r.abstains)
-          tie = msf_offer_guarded<K, LAZY>(r, s_best, c, word);
+          tie = msf_offer_guarded<K, LAZY>(w, r, s_best, c, word);
         if (tie)
           msf_note_tie(r, c);
         *tied |= tie;
@@ -332,7 +342,7 @@ __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int
     edges += kept;
   }
   if (small)
-    tied |= msf_offer_small<K, LAZY>(r, s_best);
+    tied |= msf_offer_small<K, LAZY>(w, r, s_best);
   if (dzo_lane() == 0 && edges != 0)
     atomicAdd(&r.list->edges[round], edges);
   if (tied)
