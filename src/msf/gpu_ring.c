@@ -136,6 +136,13 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
   return DZO_OK;
 }
 
+void msf_ring_abandon(msf_ring *ring) {
+  if (ring->unit->lost)
+    return;
+  (void)dzo_unit_wait(ring->unit, COPIES);
+  (void)dzo_unit_wait(ring->unit, FILTERS);
+}
+
 char *msf_ring_slot(const msf_ring *ring, uint64_t chunk) {
   return ring->staging + chunk % ring->slots * ring->slot_bytes;
 }

@@ -72,6 +72,9 @@ uint64_t msf_ring_bytes(const msf_ring_shape *shape);
 /* Take the memory. Vertices are then set by msf_filter_vertices(). */
 dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape);
 
+/* Where a solve ends early: wait until nothing is read from the host or written to the device any
+ * more. */
+void msf_ring_abandon(msf_ring *ring);
 /* The rate of the bus, before anything is on its way. */
 dzo_status msf_ring_measure(msf_ring *ring, double *bytes_a_second);
 

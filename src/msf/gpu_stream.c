@@ -410,6 +410,8 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
   s.two_passes = ways.two_passes != MSF_NEVER && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
   dzo_status status = run(&s, ways, out);
+  if (status != DZO_OK)
+    msf_ring_abandon(&s.ring);
   dzo_belt_destroy(s.belt);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);

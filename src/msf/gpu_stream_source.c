@@ -447,6 +447,8 @@ dzo_status msf_stream_gpu(dzo_unit *unit, const dzo_edge_source *source, bool ma
   s.mirror = (msf_mirror){.context = unit->context, .flip = maximum ? UINT64_MAX : 0};
   bool failed = false;
   dzo_status status = run(&s, out, &failed);
+  if (status != DZO_OK)
+    msf_ring_abandon(&s.ring);
   if (!failed && (status == DZO_E_DEVICE || status == DZO_E_MEMORY || status == DZO_E_UNSUPPORTED))
     status = take_over(&s, maximum, out);
   dzo_free(s.mirror.edges);
