@@ -26,6 +26,8 @@
 static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 /* Those in the first of their parts, in the first two. */
 static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.7};
+/* So many where after the light ones too many edges are left. */
+static const double MORE_LIGHT_EDGES_PER_VERTEX = 4;
 /* The list has room for more, since a sample may err. */
 static const double SPARE = 1.35;
 /* With no more edges a vertex all are taken at once. */
@@ -52,6 +54,7 @@ typedef struct solve {
   bool everything;
   bool labelled;        /* work.label holds components of the list so far */
   msf_control *control; /* read back */
+  bool *too_many;       /* unless NULL: set it rather than work in phases */
   int marks;
 } solve;
 
@@ -393,7 +396,9 @@ template <typename K> static dzo_status solve_keys(solve *s) {
   TRY(read_control(s));
   if (s->control->refused)
     return dzo_fail(s->unit->context, DZO_E_UNSUPPORTED, "a vertex has 2^32 arcs or more");
-  if (s->control->list[MSF_LIGHTEST].overflow || s->control->list[MSF_REST].overflow)
+  if (s->control->list[MSF_REST].overflow && s->too_many != NULL)
+    *s->too_many = true;
+  else if (s->control->list[MSF_LIGHTEST].overflow || s->control->list[MSF_REST].overflow)
     TRY(in_phases<K>(s));
   return DZO_OK;
 }
@@ -447,8 +452,8 @@ static dzo_status solve_all(solve *s) {
   return describe(s);
 }
 
-dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
-                               const msf_gpu_tuning *tuning, msf_gpu_forest *forest) {
+static dzo_status solve_once(dzo_unit *unit, const msf_gpu_graph *graph,
+                             const msf_gpu_tuning *tuning, msf_gpu_forest *forest, bool *too_many) {
   if (graph->vertices >= 1u << 30 || graph->arcs >= 1ull << 36)
     return dzo_fail(unit->context, DZO_E_UNSUPPORTED,
                     "the GPU takes fewer than 2^30 vertices and 2^36 arcs");
@@ -459,6 +464,7 @@ dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
   s.graph = graph;
   s.forest = forest;
   s.control = &control;
+  s.too_many = too_many;
   s.everything = make_plan(&s.work, graph, tuning);
   s.work.cache = unit->cache;
   s.work.out = (u64 *)forest->arcs;
@@ -468,7 +474,21 @@ dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
   return solve_all(&s);
 }
 
+dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
+                               const msf_gpu_tuning *tuning, msf_gpu_forest *forest) {
+  return solve_once(unit, graph, tuning, forest, NULL);
+}
+
+/* Where too many edges are left after the light ones, more of them are light; where memory does not
+ * allow that, the rest is done in phases. */
 dzo_status msf_gpu_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
-  msf_gpu_tuning automatic = {};
-  return msf_gpu_solve_tuned(unit, graph, &automatic, forest);
+  msf_gpu_tuning tuning = {};
+  bool too_many = false;
+  TRY(solve_once(unit, graph, &tuning, forest, &too_many));
+  if (!too_many)
+    return DZO_OK;
+  tuning.light = MORE_LIGHT_EDGES_PER_VERTEX;
+  dzo_status status = solve_once(unit, graph, &tuning, forest, NULL);
+  tuning.light = 0;
+  return status == DZO_E_MEMORY ? solve_once(unit, graph, &tuning, forest, NULL) : status;
 }
