@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <map>
 
 #include "runtime.h"
 
+enum : size_t { LARGE = 1 << 20 };
 static const size_t total_bytes = (size_t)4 << 30;
 
 namespace {
@@ -64,6 +66,39 @@ void simt_check_range(const char *what, const void *pointer, uint64_t bytes) {
   simt_unlock();
 }
 
+/* Fresh memory; for large blocks ThreadSanitizer takes longer over malloc() than over pages. */
+static void *fresh(size_t bytes) {
+  void *memory = NULL;
+#ifdef SIMT_TSAN
+  if (bytes >= LARGE) {
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+  }
+#endif
+  return posix_memalign(&memory, 256, bytes == 0 ? 1 : bytes) == 0 ? memory : NULL;
+}
+
+static void end(void *memory, size_t bytes) {
+#ifdef SIMT_TSAN
+  if (bytes >= LARGE) {
+    munmap(memory, bytes);
+    return;
+  }
+#endif
+  (void)bytes;
+  free(memory);
+}
+
+/* Garbage; of a large block only in its beginning and its end, or it takes too long. */
+static void poison(char *memory, size_t bytes) {
+  if (bytes <= 2 * LARGE) {
+    memset(memory, 0xcb, bytes);
+    return;
+  }
+  memset(memory, 0xcb, LARGE);
+  memset(memory + bytes - LARGE, 0xcb, LARGE);
+}
+
 static cudaError_t take(void **out, size_t bytes, cudaMemoryType type) {
   *out = NULL;
   simt_lock();
@@ -71,11 +106,11 @@ static cudaError_t take(void **out, size_t bytes, cudaMemoryType type) {
   size_t size = bytes == 0 ? 256 : (bytes + 255) / 256 * 256;
   if (error == cudaSuccess && type == cudaMemoryTypeDevice && size > total_bytes - used)
     error = cudaErrorMemoryAllocation;
-  void *memory = NULL;
-  if (error == cudaSuccess && posix_memalign(&memory, 256, bytes == 0 ? 1 : bytes) != 0)
+  void *memory = error == cudaSuccess ? fresh(bytes) : NULL;
+  if (error == cudaSuccess && memory == NULL)
     error = cudaErrorMemoryAllocation;
   if (error == cudaSuccess) {
-    memset(memory, 0xcb, bytes);
+    poison((char *)memory, bytes);
     (*blocks)[(uintptr_t)memory] = {bytes, type, false};
     if (type == cudaMemoryTypeDevice)
       used += size;
@@ -98,9 +133,10 @@ static cudaError_t give_back(void *pointer, cudaMemoryType type, bool registered
   } else {
     if (type == cudaMemoryTypeDevice)
       used -= at->second.bytes == 0 ? 256 : (at->second.bytes + 255) / 256 * 256;
+    size_t bytes = at->second.bytes;
     blocks->erase(at);
     if (!registered)
-      free(pointer);
+      end(pointer, bytes);
   }
   simt_note(error);
   simt_unlock();

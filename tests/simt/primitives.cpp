@@ -35,16 +35,16 @@ static void check_scratch(const char *what, void *scratch, uint64_t bytes, uint6
 }
 
 /* As much as the real one might ask for; it is written to, so that it must be the caller's. */
-uint64_t dzo_gpu_sort_bytes(uint64_t count) { return 16 * count + 1000; }
-uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) { return 1000 + count / 64; }
-uint64_t dzo_gpu_sum_bytes(uint64_t count) { return count / 64 + 1000; }
+uint64_t dzo_gpu_sort_bytes(dzo_unit *, uint64_t count) { return 16 * count + 1000; }
+uint64_t dzo_gpu_sort_keys_bytes(dzo_unit *, uint64_t count) { return 1000 + count / 64; }
+uint64_t dzo_gpu_sum_bytes(dzo_unit *, uint64_t count) { return count / 64 + 1000; }
 
 template <typename Value>
 static dzo_status sort(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
                        const uint64_t *keys_in, uint64_t *keys_out, const Value *values_in,
                        Value *values_out, uint64_t count, int begin, int end) {
   static const char what[] = "dzo_gpu_sort";
-  check_scratch(what, scratch, bytes, dzo_gpu_sort_bytes(count));
+  check_scratch(what, scratch, bytes, dzo_gpu_sort_bytes(unit, count));
   simt_check_range(what, keys_in, count * sizeof *keys_in);
   simt_check_range(what, keys_out, count * sizeof *keys_out);
   simt_check_range(what, values_in, count * sizeof *values_in);
@@ -73,7 +73,7 @@ dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t b
                             uint64_t *keys, uint64_t *other, uint64_t count, int begin, int end,
                             uint64_t **sorted) {
   static const char what[] = "dzo_gpu_sort_u64";
-  check_scratch(what, scratch, bytes, dzo_gpu_sort_keys_bytes(count));
+  check_scratch(what, scratch, bytes, dzo_gpu_sort_keys_bytes(unit, count));
   simt_check_range(what, keys, count * sizeof *keys);
   simt_check_range(what, other, count * sizeof *other);
   if (begin < 0 || begin > end || end > 64)
@@ -96,7 +96,7 @@ template <typename T>
 static dzo_status exclusive_sum(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
                                 const T *in, T *out, uint64_t count) {
   static const char what[] = "dzo_gpu_exclusive_sum";
-  check_scratch(what, scratch, bytes, dzo_gpu_sum_bytes(count));
+  check_scratch(what, scratch, bytes, dzo_gpu_sum_bytes(unit, count));
   simt_check_range(what, in, count * sizeof *in);
   simt_check_range(what, out, count * sizeof *out);
   return put(unit, queue, [=] {

@@ -203,7 +203,7 @@ static void primitives_sort_and_sum(void **state) {
   }
   uint64_t *a = device_memory(unit, sizeof keys, 1), *b = device_memory(unit, sizeof keys, 1);
   uint32_t *v = device_memory(unit, sizeof values, 1), *w = device_memory(unit, sizeof values, 1);
-  uint64_t bytes = dzo_gpu_sort_bytes(COUNT) + dzo_gpu_sum_bytes(COUNT);
+  uint64_t bytes = dzo_gpu_sort_bytes(unit, COUNT) + dzo_gpu_sum_bytes(unit, COUNT);
   void *scratch = device_memory(unit, bytes, 1);
   must(dzo_unit_copy(unit, 0, a, keys, sizeof keys));
   must(dzo_unit_copy(unit, 0, v, values, sizeof values));
