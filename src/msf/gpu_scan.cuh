@@ -94,6 +94,7 @@ __device__ __forceinline__ u32 msf_load_rows(const msf_work &w, msf_rows<K> *row
 typedef struct msf_scan_state {
   bool giant;
   bool limited; /* by control->high */
+  bool careful;
   msf_pool pool;
   msf_writer writer;
   u32 *s_count; /* where digits are counted */
@@ -127,11 +128,11 @@ __device__ __forceinline__ void msf_scan_arc(const msf_work &w, msf_rows<K> *row
                                              msf_scan_state *s, const msf_scanned *a, K key,
                                              u32 place) {
   u32 u = rows->vertex[a->k];
-  bool below = !s->limited || msf_upto<K>(w.control->high, key, min(u, a->v));
+  bool below = COUNT || !s->limited || msf_upto<K>(w.control->high, key, min(u, a->v));
   if (s->giant)
     msf_keep_first<K>(rows, a->into && below, a->k, key, place);
   bool emit = a->crosses && below;
-  if (COUNT || s->limited)
+  if (COUNT || s->careful)
     emit = emit && !msf_repeats<K, PLAIN>(w, u, a->v, key, a->arc);
   if (COUNT) {
     if (emit)
@@ -242,6 +243,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
   }
   msf_scan_state s = {control->mode == MSF_SCAN_GIANT,
                       !control->high.everything,
+                      control->careful != 0,
                       msf_pool_new<K>(s_marks),
                       msf_writer_new(),
                       s_count,

@@ -41,6 +41,7 @@ enum {
   LEAST_IN_SUPER = 128, /* light edges expected of a supertile, lest pages stay empty */
   MOST_WARPS = 10240,   /* of any kernel that writes a list */
   MOST_CHUNK = 4,
+  STEPS = 8,           /* of a timed run */
   FEW_PAGES = 1 << 16, /* of which each warp takes one at a time */
   SLACK = 64           /* elements behind arrays */
 };
@@ -208,7 +209,8 @@ uint64_t msf_gpu_workspace_bytes(const msf_gpu_graph *graph) {
 static bool plain(const msf_work *w) { return w->reader.neighbours != NULL; }
 
 static dzo_status step_done(solve *s) {
-  return s->forest->timed ? dzo_unit_mark(s->unit, 0, s->marks++) : DZO_OK;
+  bool counts = s->forest->timed && s->marks <= STEPS; /* phases come again and again */
+  return counts ? dzo_unit_mark(s->unit, 0, s->marks++) : DZO_OK;
 }
 
 /* No more blocks than there is work for, and than run at once. */
@@ -358,6 +360,7 @@ template <typename K> static dzo_status in_phases(solve *s) {
     c->list[MSF_REST].components[0] = components;
     c->list[MSF_REST].hot = MSF_NONE;
     c->mode = MSF_SCAN_PLAIN;
+    c->careful = 1;
     c->isolated = 0;
     c->part[MSF_PARTS - 1].everything = 0;
     c->list[MSF_LIGHTEST].overflow = 0;
@@ -415,9 +418,9 @@ static dzo_status describe(solve *s) {
                     c->part_pages[0] * share, c->part_pages[1] * share, c->part_pages[2] * share,
                     c->list[MSF_LIGHTEST].rounds, c->list[MSF_LIGHT].rounds,
                     c->list[MSF_REST].rounds, SCANS[s->everything ? 0 : c->mode]);
-  static const char *const steps[] = {"prepare", "extract", "pick", "hook",
-                                      "light",   "label",   "scan", "rest"};
-  for (int i = 0; f->timed && i + 1 < s->marks && i < 8; i++) {
+  static const char *const steps[STEPS] = {"prepare", "extract", "pick", "hook",
+                                           "light",   "label",   "scan", "rest"};
+  for (int i = 0; f->timed && i + 1 < s->marks; i++) {
     double ms = 0;
     TRY(dzo_unit_elapsed(s->unit, i, i + 1, &ms));
     if (at > 0 && (size_t)at < sizeof f->plan)

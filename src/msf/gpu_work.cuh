@@ -73,7 +73,7 @@ typedef struct msf_bound {
 typedef struct msf_control {
   msf_bound part[MSF_PARTS]; /* where the parts of the light edges end; the last is that of all */
   u32 part_pages[MSF_PARTS];
-  u32 unused;
+  u32 careful;    /* the list is short: leave out edges that repeat others */
   msf_bound high; /* of the arcs that the scan takes now */
   u32 ticket;
   u32 forest; /* arcs found */

@@ -150,6 +150,57 @@ static void shapes_equal_the_oracle(void **state) {
     }
 }
 
+/* Cliques, each of which has heavier edges than those before; then many parallel edges of few
+ * vertices, whose weights fall. */
+static uint64_t make_crowd(bool parallel, uint32_t size, uint32_t cliques, uint32_t *u, uint32_t *v,
+                           uint32_t *weights) {
+  random_source random = {7};
+  uint64_t count = 0;
+  for (uint32_t c = 0; c < cliques; c++)
+    for (uint32_t a = 0; a < size; a++)
+      for (uint32_t b = 0; b < a; b++, count++) {
+        u[count] = parallel ? a % 4 : c * size + a;
+        v[count] = parallel ? 4 + b % 3 : c * size + b;
+        weights[count] = parallel ? 1000000 - (uint32_t)(count / 2)
+                                  : c * 1000 + (uint32_t)random_below(&random, 1000);
+      }
+  return count;
+}
+
+/* The list of edges is so short that what is left fits into it in several parts only. */
+static void crowds_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  enum { SIZE = 28, CLIQUES = 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
+  static uint32_t u[MOST], v[MOST], weights[MOST];
+  static int64_t wide[MOST];
+  const msf_gpu_tuning crowded[] = {{-1, 0, 0, 1, 13, 0},
+                                    {-1, 0.5, 1, 1, 15, 0},
+                                    {0.01, 0, 0, 1, 14, 2},
+                                    {0.5, 0.1, 0.2, 1, 14, 3}};
+  for (int parallel = 0; parallel < 2; parallel++) {
+    dzo_edges edges = {0};
+    edges.count = make_crowd(parallel, SIZE, CLIQUES, u, v, weights);
+    edges.vertices = parallel ? 7 : SIZE * CLIQUES;
+    edges.u = u;
+    edges.v = v;
+    for (uint64_t i = 0; i < edges.count; i++)
+      wide[i] = INT64_MIN + ((int64_t)weights[i] << 36) + (int64_t)(i % 3);
+    for (int k = 0; k < 4; k++) {
+      edges.weight_type = k % 2 == 0 ? DZO_WEIGHT_U32 : DZO_WEIGHT_I64;
+      edges.weights = k % 2 == 0 ? (const void *)weights : wide;
+      dzo_graph *graph = prepare(host.context, &edges, (preparation)k);
+      oracle_forest *f = oracle_solve(&edges, k >= 2, 0);
+      device_graph d = device_graph_make(host, graph, NULL, k >= 2);
+      for (int t = 0; t < 4; t++)
+        check_with(graph, &d, &crowded[t], t % 2 == 0, f, parallel ? "parallel" : "cliques");
+      device_graph_free(host, &d);
+      dzo_graph_destroy(graph);
+      oracle_free(f);
+    }
+  }
+}
+
 static int open_host(void **state) {
   (void)state;
   host = gpu_host_open();
@@ -165,6 +216,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_graphs_equal_the_oracle),
       cmocka_unit_test(shapes_equal_the_oracle),
+      cmocka_unit_test(crowds_equal_the_oracle),
       cmocka_unit_test(generated_graphs_equal_the_oracle),
   };
   return cmocka_run_group_tests(tests, open_host, close_host);
