@@ -35,12 +35,14 @@ dzo_status dzo_gpu_bus_rate(dzo_unit *unit, uint64_t bytes, double *rate) {
   return dzo_gpu_read_rate(unit, bytes, rate);
 }
 
-uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) {
+uint64_t dzo_gpu_sort_keys_bytes(dzo_unit *unit, uint64_t count) {
+  (void)unit;
   (void)count;
   return 0;
 }
 
-uint64_t dzo_gpu_sum_bytes(uint64_t count) {
+uint64_t dzo_gpu_sum_bytes(dzo_unit *unit, uint64_t count) {
+  (void)unit;
   (void)count;
   return 0;
 }

@@ -18,25 +18,33 @@
  * sizes, so those questions are put one at a time. */
 static int asking; /* accessed atomically */
 
-static void begin_asking(void) {
+/* Sizes depend on the device; returns the thread's, which is put back. */
+static int begin_asking(const dzo_unit *unit) {
+  int before = unit->index;
   while (__atomic_exchange_n(&asking, 1, __ATOMIC_ACQUIRE) != 0) {
   }
+  (void)cudaGetDevice(&before);
+  if (before != unit->index)
+    (void)cudaSetDevice(unit->index);
+  return before;
 }
 
-static uint64_t end_asking(size_t bytes) {
+static uint64_t end_asking(const dzo_unit *unit, int before, size_t bytes) {
   (void)cudaGetLastError();
+  if (before != unit->index)
+    (void)cudaSetDevice(before);
   __atomic_store_n(&asking, 0, __ATOMIC_RELEASE);
   return bytes + 256;
 }
 
 /* CUB wants to know an array's type, and sizes depend on it: the widest is asked for. */
-uint64_t dzo_gpu_sort_bytes(uint64_t count) {
+uint64_t dzo_gpu_sort_bytes(dzo_unit *unit, uint64_t count) {
   size_t bytes = 0;
-  begin_asking();
+  int before = begin_asking(unit);
   (void)cub::DeviceRadixSort::SortPairs(
       NULL, bytes, static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL),
       static_cast<const uint64_t *>(NULL), static_cast<uint64_t *>(NULL), count, 0, 64);
-  return end_asking(bytes);
+  return end_asking(unit, before, bytes);
 }
 
 template <typename Value>
@@ -69,12 +77,12 @@ dzo_status dzo_gpu_sort_u64_u64(dzo_unit *unit, int queue, void *scratch, uint64
                     begin, end);
 }
 
-uint64_t dzo_gpu_sort_keys_bytes(uint64_t count) {
+uint64_t dzo_gpu_sort_keys_bytes(dzo_unit *unit, uint64_t count) {
   size_t bytes = 0;
-  begin_asking();
+  int before = begin_asking(unit);
   cub::DoubleBuffer<uint64_t> keys(NULL, NULL);
   (void)cub::DeviceRadixSort::SortKeys(NULL, bytes, keys, count, 0, 64);
-  return end_asking(bytes);
+  return end_asking(unit, before, bytes);
 }
 
 dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t bytes,
@@ -93,12 +101,12 @@ dzo_status dzo_gpu_sort_u64(dzo_unit *unit, int queue, void *scratch, uint64_t b
   return dzo_cuda_launched(unit, error);
 }
 
-uint64_t dzo_gpu_sum_bytes(uint64_t count) {
+uint64_t dzo_gpu_sum_bytes(dzo_unit *unit, uint64_t count) {
   size_t bytes = 0;
-  begin_asking();
+  int before = begin_asking(unit);
   (void)cub::DeviceScan::ExclusiveSum(NULL, bytes, static_cast<const uint64_t *>(NULL),
                                       static_cast<uint64_t *>(NULL), count);
-  return end_asking(bytes);
+  return end_asking(unit, before, bytes);
 }
 
 template <typename Number>

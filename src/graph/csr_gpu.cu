@@ -258,7 +258,7 @@ static uint64_t tile_count_of(const csr_builder *b) { return (b->ends.count + TI
 /* What take_room() takes for slices of so many arcs. */
 static uint64_t room_bytes(const csr_builder *b, uint64_t arcs) {
   const uint64_t arrays = 9, padding = 256, tiles = tile_count_of(b) + 1;
-  uint64_t sorting = dzo_gpu_sort_bytes(arcs), summing = dzo_gpu_sum_bytes(tiles);
+  uint64_t sorting = dzo_gpu_sort_bytes(b->unit, arcs), summing = dzo_gpu_sum_bytes(b->unit, tiles);
   return arcs * (b->choices.presort ? 40 : 24) + tiles * sizeof(uint64_t) + arrays * padding +
          (sorting > summing ? sorting : summing);
 }
@@ -290,8 +290,8 @@ static dzo_status take_room(csr_builder *b) {
     r->weights_in = r->words_in;
   }
   DZO_TRY(dzo_unit_allocate(unit, r->tile_count + 1, sizeof *r->tiles, (void **)&r->tiles));
-  uint64_t sorting = dzo_gpu_sort_bytes(r->capacity),
-           summing = dzo_gpu_sum_bytes(r->tile_count + 1);
+  uint64_t sorting = dzo_gpu_sort_bytes(b->unit, r->capacity),
+           summing = dzo_gpu_sum_bytes(b->unit, r->tile_count + 1);
   r->scratch_bytes = sorting > summing ? sorting : summing;
   return dzo_unit_allocate(unit, r->scratch_bytes > 0 ? r->scratch_bytes : 1, 1, &r->scratch);
 }

@@ -157,7 +157,7 @@ static dzo_status generate_uniform(dzo_unit *unit, const dzo_generate_options *o
 static dzo_status fill_grid(dzo_unit *unit, const dzo_generate_options *options, grid_shape grid,
                             uint64_t *tiles, uint64_t tile_count, dzo_gpu_edges *out) {
   uint64_t count = 0, vertices = grid.rows * grid.columns,
-           bytes = dzo_gpu_sum_bytes(tile_count + 1);
+           bytes = dzo_gpu_sum_bytes(unit, tile_count + 1);
   unsigned blocks = generate_blocks(unit, tile_count * GENERATE_WARP);
   void *scratch;
   DZO_TRY(dzo_unit_fill(unit, 0, tiles + tile_count, 0, sizeof *tiles));

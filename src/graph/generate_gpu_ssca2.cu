@@ -115,7 +115,7 @@ static dzo_status draw_sequence(ssca2_job *job) {
 
 static dzo_status count_links(ssca2_job *job, uint64_t *links) {
   dzo_unit *unit = job->unit;
-  uint64_t bytes = dzo_gpu_sum_bytes(job->groups + 1), *sums = job->room.links;
+  uint64_t bytes = dzo_gpu_sum_bytes(unit, job->groups + 1), *sums = job->room.links;
   ssca2_target nowhere = {NULL, NULL};
   void *scratch;
   DZO_TRY(dzo_unit_fill(unit, 0, sums + job->groups, 0, sizeof *sums));

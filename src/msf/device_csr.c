@@ -87,13 +87,14 @@ static dzo_status check_pointers(const device_call *call, const uint64_t *arcs) 
 static uint64_t workspace_bytes(const device_call *call) {
   uint64_t bytes = msf_gpu_workspace_bytes(&call->graph);
   uint64_t check = call->csr.trusted ? 0 : msf_gpu_rows_check_bytes();
-  uint64_t order = call->options.any_order ? 0 : msf_gpu_rows_order_bytes(call->csr.vertices);
+  uint64_t order =
+      call->options.any_order ? 0 : msf_gpu_rows_order_bytes(call->unit, call->csr.vertices);
   bytes = check > bytes ? check : bytes;
   return order > bytes ? order : bytes;
 }
 
 static dzo_status order_arcs(const device_call *call, uint64_t *arcs, uint64_t count) {
-  uint64_t bytes = msf_gpu_rows_order_bytes(count);
+  uint64_t bytes = msf_gpu_rows_order_bytes(call->unit, count);
   void *workspace;
   DZO_TRY(dzo_unit_workspace(call->unit, bytes, &workspace));
   return msf_gpu_rows_order(call->unit, &call->graph, arcs, count, workspace, bytes);

@@ -151,11 +151,6 @@ static dzo_status refute(msf_gpu_verdict *out, const char *format, ...) {
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-uint64_t msf_gpu_check_bytes(const msf_gpu_graph *graph, uint64_t count) {
-  check_state unused;
-  return lay_out(graph->vertices, count, NULL, &unused);
-}
-
 /* Read the claim. */
 static dzo_status read_claim(check_run *r) {
   dzo_unit *unit = r->unit;

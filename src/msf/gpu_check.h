@@ -27,9 +27,6 @@ typedef struct msf_gpu_verdict {
   uint64_t sum_low, sum_high;
 } msf_gpu_verdict;
 
-/* Bytes of device memory that a check of `count` arcs takes for its time. */
-uint64_t msf_gpu_check_bytes(const msf_gpu_graph *graph, uint64_t count);
-
 /* Are these arcs (device memory), each edge by either of its two, a minimum spanning forest? By
  * queue 0. A verdict against the claim is DZO_OK and valid = false. */
 dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint64_t *arcs,

@@ -81,7 +81,7 @@ static void *carve(char *block, uint64_t *used, uint64_t count, uint64_t size) {
   return at;
 }
 
-static uint64_t lay_out(uint64_t n, uint64_t count, char *block, check_state *s) {
+static uint64_t lay_out(dzo_unit *unit, uint64_t n, uint64_t count, char *block, check_state *s) {
   uint64_t used = 0;
   s->counts = (check_counts *)carve(block, &used, 1, sizeof(check_counts));
   s->claimed_key = (uint64_t *)carve(block, &used, count, sizeof(uint64_t));
@@ -100,7 +100,7 @@ static uint64_t lay_out(uint64_t n, uint64_t count, char *block, check_state *s)
   s->sums = (uint32_t *)carve(block, &used, n + 1, sizeof(uint32_t));
   s->nodes = (uint2 *)carve(block, &used, 2 * n, sizeof(uint2));
   s->reach = (uint32_t *)carve(block, &used, n, sizeof(uint32_t));
-  uint64_t sum_bytes = dzo_gpu_sum_bytes(n + 1), sort_bytes = dzo_gpu_sort_bytes(count);
+  uint64_t sum_bytes = dzo_gpu_sum_bytes(unit, n + 1), sort_bytes = dzo_gpu_sort_bytes(unit, count);
   s->scratch_bytes = sum_bytes > sort_bytes ? sum_bytes : sort_bytes;
   s->scratch = carve(block, &used, s->scratch_bytes, 1);
   return used;
@@ -211,9 +211,9 @@ static dzo_status check_measure(check_run *r, check_scale *scale) {
 
 /* Memory for a check of `count` edges over n vertices, to be released by the caller. */
 static dzo_status check_open(check_run *r, uint32_t n, uint64_t count, void **block) {
-  uint64_t bytes = lay_out(n, count, NULL, &r->s);
+  uint64_t bytes = lay_out(r->unit, n, count, NULL, &r->s);
   DZO_TRY(dzo_unit_allocate(r->unit, bytes, 1, block));
-  lay_out(n, count, (char *)*block, &r->s);
+  lay_out(r->unit, n, count, (char *)*block, &r->s);
   r->s.vertices = n;
   r->s.count = (uint32_t)count;
   return DZO_OK;

@@ -19,8 +19,8 @@ static void *cut(cutter *c, uint64_t count, uint64_t size) {
 
 static uint64_t scratch_bytes(const msf_filter_shape *shape) {
   uint64_t tiles = shape->capacity / MSF_TILE + 1;
-  uint64_t sort = dzo_gpu_sort_keys_bytes(shape->capacity);
-  uint64_t sum = dzo_gpu_sum_bytes(tiles > shape->room ? tiles : shape->room);
+  uint64_t sort = dzo_gpu_sort_keys_bytes(shape->unit, shape->capacity);
+  uint64_t sum = dzo_gpu_sum_bytes(shape->unit, tiles > shape->room ? tiles : shape->room);
   return sort > sum ? sort : sum;
 }
 

@@ -33,6 +33,7 @@ typedef struct msf_node {
 } msf_node;
 
 typedef struct msf_filter_shape {
+  dzo_unit *unit;       /* whose memory it is */
   uint64_t room;        /* vertices, at most */
   uint64_t capacity;    /* edges of forest and batch, at most */
   uint64_t chunk_edges; /* edges of a chunk, at most */

@@ -123,8 +123,8 @@ static layout lay_out(const dzo_gpu_csr *g, uint64_t count) {
   l.keys = rounded(2 * sizeof(uint64_t));
   l.other = l.keys + rounded(key * count);
   l.sort_scratch = l.other + rounded(8 * count);
-  l.bytes = larger(l.sum_scratch + dzo_gpu_sum_bytes(g->vertices),
-                   l.sort_scratch + dzo_gpu_sort_keys_bytes(count));
+  l.bytes = larger(l.sum_scratch + dzo_gpu_sum_bytes(g->unit, g->vertices),
+                   l.sort_scratch + dzo_gpu_sort_keys_bytes(g->unit, count));
   return l;
 }
 

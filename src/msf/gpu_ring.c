@@ -63,12 +63,21 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
   return fits(shape, low, bytes);
 }
 
+/* Chunks that will come, about: each row and each arc takes a place. */
+static uint64_t expected_chunks(const msf_ring_shape *shape) {
+  if (shape->edges == UINT64_MAX)
+    return UINT64_MAX;
+  return (shape->filter.room + 2 * shape->edges) / shape->units + 1;
+}
+
 /* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
- * batch is merged. */
+ * batch is merged; no more than there are chunks for. */
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
+  uint64_t chunks = expected_chunks(shape);
   for (shape->group_chunks = 16; shape->group_chunks > 0; shape->group_chunks /= 2) {
     shape->device_slots = (MSF_GROUPS - 1) * shape->group_chunks;
-    if (slots_bytes(shape) <= bytes / 10)
+    bool needed = shape->group_chunks == 1 || shape->device_slots / 2 < chunks;
+    if (needed && slots_bytes(shape) <= bytes / 10)
       break;
   }
   bool fit = shape->group_chunks > 0;
@@ -98,6 +107,7 @@ bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
 
 dzo_status msf_ring_fit(msf_ring_shape *shape, dzo_unit *unit) {
   uint64_t bytes = dzo_unit_available(unit) + unit->workspace_bytes;
+  shape->filter.unit = unit;
   if (msf_ring_plan(shape, bytes))
     return DZO_OK;
   return dzo_fail(unit->context, DZO_E_MEMORY,

@@ -207,36 +207,32 @@ static __device__ uint64_t first_arc(const rows *r, uint32_t u, uint32_t to, uin
 }
 
 static __global__ void find_smaller_rows(rows r, const uint64_t *arcs, uint64_t count,
-                                         uint64_t *out, uint32_t *values) {
+                                         uint64_t *out) {
   uint64_t stride = (uint64_t)gridDim.x * THREADS;
   for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += stride) {
     uint64_t arc = arcs[i];
     uint32_t u = row_of(&r, arc, 0, r.vertices - 1), v = r.neighbours[arc];
     out[i] = first_arc(&r, u < v ? u : v, u < v ? v : u, key_at(&r, arc));
-    values[i] = 0; /* the sort wants some */
   }
 }
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + 255) & ~UINT64_C(255); }
 
-uint64_t msf_gpu_rows_order_bytes(uint64_t count) {
-  return rounded(8 * count) + 2 * rounded(4 * count) + dzo_gpu_sort_bytes(count);
+uint64_t msf_gpu_rows_order_bytes(dzo_unit *unit, uint64_t count) {
+  return rounded(8 * count) + dzo_gpu_sort_keys_bytes(unit, count);
 }
 
 dzo_status msf_gpu_rows_order(dzo_unit *unit, const msf_gpu_graph *graph, uint64_t *arcs,
                               uint64_t count, void *workspace, uint64_t bytes) {
   if (count == 0)
     return DZO_OK;
-  char *base = (char *)workspace;
-  uint64_t *found = (uint64_t *)base;
-  uint32_t *values = (uint32_t *)(base + rounded(8 * count));
-  uint32_t *values_out = (uint32_t *)(base + rounded(8 * count) + rounded(4 * count));
-  uint64_t used = rounded(8 * count) + 2 * rounded(4 * count);
+  uint64_t *found = (uint64_t *)workspace, *sorted, used = rounded(8 * count);
   int bits = 1;
   while (bits < 64 && graph->arcs >> bits != 0)
     bits++;
   DZO_TRY(DZO_LAUNCH(unit, 0, find_smaller_rows, blocks_for(count, THREADS), THREADS,
-                     rows_of(graph), (const uint64_t *)arcs, count, found, values));
-  return dzo_gpu_sort_u64_u32(unit, 0, base + used, bytes - used, found, arcs, values, values_out,
-                              count, 0, bits);
+                     rows_of(graph), (const uint64_t *)arcs, count, found));
+  DZO_TRY(dzo_gpu_sort_u64(unit, 0, (char *)workspace + used, bytes - used, found, arcs, count, 0,
+                           bits, &sorted));
+  return sorted == arcs ? DZO_OK : dzo_unit_copy(unit, 0, arcs, sorted, count * sizeof *arcs);
 }

@@ -18,7 +18,7 @@ dzo_status msf_gpu_rows_check(dzo_unit *unit, const msf_gpu_graph *graph, void *
 
 /* arcs[0 .. count - 1], of a forest, become the first arcs of their edges in the rows of the
  * smaller endpoints, ascending; of parallel edges of one weight the first. */
-uint64_t msf_gpu_rows_order_bytes(uint64_t count);
+uint64_t msf_gpu_rows_order_bytes(dzo_unit *unit, uint64_t count);
 dzo_status msf_gpu_rows_order(dzo_unit *unit, const msf_gpu_graph *graph, uint64_t *arcs,
                               uint64_t count, void *workspace, uint64_t bytes);
 

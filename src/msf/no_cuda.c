@@ -54,8 +54,8 @@ dzo_status msf_gpu_rows_check(dzo_unit *unit, const msf_gpu_graph *graph, void *
   return missing(unit);
 }
 
-uint64_t msf_gpu_rows_order_bytes(uint64_t count) {
-  (void)count;
+uint64_t msf_gpu_rows_order_bytes(dzo_unit *unit, uint64_t count) {
+  (void)unit, (void)count;
   return 0;
 }
 
@@ -63,11 +63,6 @@ dzo_status msf_gpu_rows_order(dzo_unit *unit, const msf_gpu_graph *graph, uint64
                               uint64_t count, void *workspace, uint64_t bytes) {
   (void)graph, (void)arcs, (void)count, (void)workspace, (void)bytes;
   return missing(unit);
-}
-
-uint64_t msf_seed_workspace_bytes(const msf_gpu_graph *graph) {
-  (void)graph;
-  return 0;
 }
 
 dzo_status msf_seed_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
@@ -79,11 +74,6 @@ dzo_status msf_seed_solve_host(dzo_unit *unit, const dzo_graph *graph, bool maxi
                                msf_gpu_forest *forest) {
   (void)graph, (void)maximum, (void)forest;
   return missing(unit);
-}
-
-uint64_t msf_gpu_check_bytes(const msf_gpu_graph *graph, uint64_t count) {
-  (void)graph, (void)count;
-  return 0;
 }
 
 dzo_status msf_gpu_check(dzo_unit *unit, const msf_gpu_graph *graph, const uint64_t *arcs,

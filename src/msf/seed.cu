@@ -353,7 +353,7 @@ static void *carve(char *block, uint64_t *used, uint64_t count, uint64_t size) {
   return at;
 }
 
-static uint64_t lay_out(const msf_gpu_graph *graph, char *block, seed_state *s) {
+static uint64_t lay_out(dzo_unit *unit, const msf_gpu_graph *graph, char *block, seed_state *s) {
   uint64_t n = graph->vertices, parts = most_parts(graph), segments = n + parts, used = 0;
   s->part_vertex = (uint32_t *)carve(block, &used, parts, sizeof(uint32_t));
   s->part_end = (uint64_t *)carve(block, &used, parts, sizeof(uint64_t));
@@ -369,14 +369,9 @@ static uint64_t lay_out(const msf_gpu_graph *graph, char *block, seed_state *s) 
   s->flags = (uint32_t *)carve(block, &used, n + 1, sizeof(uint32_t));
   s->sums = (uint32_t *)carve(block, &used, n + 1, sizeof(uint32_t));
   s->counts = (seed_counts *)carve(block, &used, 1, sizeof(seed_counts));
-  s->scratch_bytes = dzo_gpu_sum_bytes(n + 1);
+  s->scratch_bytes = dzo_gpu_sum_bytes(unit, n + 1);
   s->scratch = carve(block, &used, s->scratch_bytes, 1);
   return used;
-}
-
-uint64_t msf_seed_workspace_bytes(const msf_gpu_graph *graph) {
-  seed_state unused;
-  return lay_out(graph, NULL, &unused);
 }
 
 /* ---- The rounds ------------------------------------------------------------------------------ */
@@ -519,8 +514,8 @@ dzo_status msf_seed_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_fo
   r.sorted = graph->presorted && !graph->maximum;
   r.timed = forest->timed;
   void *block;
-  DZO_TRY(dzo_unit_workspace(unit, msf_seed_workspace_bytes(graph), &block));
-  lay_out(graph, (char *)block, &r.s);
+  DZO_TRY(dzo_unit_workspace(unit, lay_out(unit, graph, NULL, &r.s), &block));
+  lay_out(unit, graph, (char *)block, &r.s);
   r.s.reader = arc_reader_of(graph);
   r.s.offsets = graph->offsets;
   r.s.vertices = graph->vertices;

@@ -15,9 +15,6 @@
 extern "C" {
 #endif
 
-/* Bytes of workspace that a solve takes from the unit. */
-uint64_t msf_seed_workspace_bytes(const msf_gpu_graph *graph);
-
 /* As msf_gpu_solve(), same forest, but offsets, neighbours and keys may also be pinned memory of
  * the host, which then crosses the bus in every round. Rows that ascend in the weight are searched
  * from where the last round left off, unless `maximum`. */

@@ -94,7 +94,7 @@ static void sort_one(gpu *g, uint64_t n) {
   void *keys_in = uploaded(g, keys, n * 8), *keys_out = device(g, n, 8);
   void *wide_in = uploaded(g, wide, n * 8), *wide_out = device(g, n, 8);
   void *narrow_in = uploaded(g, narrow, n * 4), *narrow_out = device(g, n, 4);
-  uint64_t bytes = dzo_gpu_sort_bytes(n), key_bytes = dzo_gpu_sort_keys_bytes(n);
+  uint64_t bytes = dzo_gpu_sort_bytes(g->unit, n), key_bytes = dzo_gpu_sort_keys_bytes(g->unit, n);
   void *scratch = device(g, bytes, 1), *key_scratch = device(g, key_bytes, 1);
 
   assert_int_equal(dzo_gpu_sort_u64_u32(g->unit, 0, scratch, bytes, keys_in, keys_out, narrow_in,
@@ -146,7 +146,7 @@ static void sums_are_exclusive(void **state) {
   (void)state;
   gpu g = gpu_or_skip();
   for (int c = 0; c < COUNTS; c++) {
-    uint64_t n = counts[c], bytes = dzo_gpu_sum_bytes(n);
+    uint64_t n = counts[c], bytes = dzo_gpu_sum_bytes(g.unit, n);
     uint64_t *wide = calloc(n + 1, sizeof *wide), *wide_out = calloc(n + 1, sizeof *wide_out);
     uint32_t *narrow = calloc(n + 1, sizeof *narrow), *narrow_out = calloc(n + 1, 4);
     assert_true(wide != NULL && wide_out != NULL && narrow != NULL && narrow_out != NULL);
@@ -182,7 +182,7 @@ static void a_lost_gpu_sorts_nothing(void **state) {
   (void)state;
   gpu g = gpu_or_skip();
   enum { N = 100 };
-  uint64_t bytes = dzo_gpu_sort_bytes(N);
+  uint64_t bytes = dzo_gpu_sort_bytes(g.unit, N);
   void *scratch = device(&g, bytes, 1), *a = device(&g, N, 8), *b = device(&g, N, 8);
   uint64_t *sorted;
   (void)dzo_unit_lose(g.unit, "test");
