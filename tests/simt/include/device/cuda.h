@@ -25,7 +25,9 @@ template <typename... Parameters> struct simt_call {
   void (*kernel)(Parameters...);
   std::tuple<Parameters...> arguments;
 
-  template <size_t... at> void run(std::index_sequence<at...>) const {
+  /* Copies of the arguments, for each thread, are none of ThreadSanitizer's business. */
+  template <size_t... at>
+  __attribute__((no_sanitize("thread"))) void run(std::index_sequence<at...>) const {
     kernel(std::get<at>(arguments)...);
   }
   static void run_thread(const void *call) {
