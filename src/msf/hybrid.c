@@ -6,12 +6,15 @@
 #include "device/device.h"
 #include "graph/resident.h"
 
+enum { SHARED_VERTICES = 1 << 16 }; /* from so many on, every thread has work */
+
 /* As measured on 16 cores of an Intel Xeon with an H200, for R-MAT, SSCA2, uniform and grid graphs
- * of scales 20 to 24; within 1.5 of each. */
+ * of scales 16 to 24; within 1.5 of each. */
 msf_rates msf_expected_rates(int threads, bool opened) {
   double t = threads;
   return (msf_rates){.cpu_arcs = 0.34e9 * t,
                      .cpu_vertices = 4.3e6 * t,
+                     .cpu_waits = 0.3e-3 * t,
                      .packed_arcs = 0.40e9 * t,
                      .picked_arcs = 0.25e9 * t,
                      .bus_bytes = 50e9,
@@ -24,7 +27,8 @@ msf_estimate msf_estimate_times(const msf_rates *r, uint64_t vertices, uint64_t 
   double n = (double)vertices, m = (double)arcs;
   double moving = m / 2 * (4.0 + key_bytes) / r->bus_bytes, packing = m / r->packed_arcs;
   double rest = r->start + n / r->gpu_vertices;
-  msf_estimate e = {.cpu = m / r->cpu_arcs + n / r->cpu_vertices};
+  double share = n < SHARED_VERTICES ? n / SHARED_VERTICES : 1;
+  msf_estimate e = {.cpu = m / r->cpu_arcs + n / r->cpu_vertices + share * r->cpu_waits};
   e.cuda = rest + (moving > packing ? moving : packing);
   /* Two merges are waited for; a few edges a vertex are sent, as lists. */
   double sending = 2.5 * n * (12.0 + key_bytes) / r->bus_bytes, picking = m / r->picked_arcs;

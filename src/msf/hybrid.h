@@ -42,6 +42,7 @@ static inline bool msf_hybrid_is_in_giant(const uint32_t *giant, uint32_t v) {
 /* Rates of a machine, a second. */
 typedef struct msf_rates {
   double cpu_arcs, cpu_vertices; /* the CPU's solver */
+  double cpu_waits;              /* seconds its threads wait for each other, where all have work */
   double packed_arcs;            /* the CPU's threads packing for the GPU */
   double picked_arcs;            /* the same, in two passes that send little */
   double bus_bytes;              /* to the GPU */

@@ -26,6 +26,7 @@ static void small_graphs_stay_on_the_cpu(void **state) {
   }
   /* A GPU that would have to be opened first has more to make good. */
   msf_rates opened = msf_expected_rates(16, true), closed = msf_expected_rates(16, false);
+  assert_int_equal(fastest(&opened, 1 << 16, 32 << 16), DZO_DEVICE_CUDA);
   assert_int_equal(fastest(&opened, 1 << 20, 32 << 20), DZO_DEVICE_CUDA);
   assert_int_equal(fastest(&closed, 1 << 20, 32 << 20), DZO_DEVICE_CPU);
 }
