@@ -360,6 +360,13 @@ static void pack_picked(const msf_packer *p, const extent *x, char *slot, msf_pa
   out->overflow = !fits;
 }
 
+/* Does an arc stand 2^32 arcs or more behind the beginning of its row? Edges are known by 32 bits
+ * of that; the row is much longer than a chunk, so it is the first one of this. */
+static bool is_too_far(const msf_packer *p, const extent *x) {
+  uint32_t row = x->first.row;
+  return row_end(p->graph, x, row) - p->graph->offsets[row] > UINT64_C(1) << 32;
+}
+
 void msf_pack_whole(const msf_packer *p, uint64_t chunk, msf_packed *out) {
   const dzo_graph *g = p->graph;
   extent x = extent_of(p, chunk, 0);
@@ -370,7 +377,8 @@ void msf_pack_whole(const msf_packer *p, uint64_t chunk, msf_packed *out) {
                       .edges = (uint32_t)(x.end - x.first.arc),
                       .rows = x.last - x.first.row + 1,
                       .first_row = x.first.row,
-                      .keyed = p->key_bytes > 0};
+                      .keyed = p->key_bytes > 0,
+                      .overflow = is_too_far(p, &x)};
   out->starts = cut(&at, (uint64_t)out->rows + 1, 8);
   out->v = cut(&at, out->edges, 4);
   out->keys = p->key_bytes > 0 ? cut(&at, out->edges, p->key_bytes) : 0;
@@ -386,5 +394,6 @@ void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_p
     pack_list(p, &x, slot, out);
   else
     pack_rows(p, &x, slot, out);
+  out->overflow |= is_too_far(p, &x);
   out->seconds = dzo_clock() - begin;
 }

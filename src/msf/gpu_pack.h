@@ -21,8 +21,8 @@ typedef struct msf_packed {
   uint32_t first_row;
   uint64_t first_id;
   bool keyed;
-  bool overflow;                                       /* the slot was too short */
-  double seconds;                                      /* that packing took */
+  bool overflow;  /* the slot was too short, or places in a row */
+  double seconds; /* that packing took */
   uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */
 } msf_packed;
 

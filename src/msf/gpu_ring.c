@@ -63,17 +63,15 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
   return fits(shape, low, bytes);
 }
 
-/* Chunks that will come, about: each row and each arc takes a place. */
-static uint64_t expected_chunks(const msf_ring_shape *shape) {
-  if (shape->edges == UINT64_MAX)
-    return UINT64_MAX;
-  return (shape->filter.room + 2 * shape->edges) / shape->units + 1;
+/* Of a graph, whose rows and arcs take a place each in chunks; UINT64_MAX: not known. */
+static uint64_t places_of(const msf_ring_shape *shape) {
+  return shape->edges == UINT64_MAX ? UINT64_MAX : shape->filter.room + 2 * shape->edges;
 }
 
 /* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
  * batch is merged; no more than there are chunks for. */
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t chunks = expected_chunks(shape);
+  uint64_t chunks = places_of(shape) / shape->units + 1;
   for (shape->group_chunks = 16; shape->group_chunks > 0; shape->group_chunks /= 2) {
     shape->device_slots = (MSF_GROUPS - 1) * shape->group_chunks;
     bool needed = shape->group_chunks == 1 || shape->device_slots / 2 < chunks;
@@ -93,7 +91,7 @@ static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
 }
 
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t units = UNITS_MAX, piece = shape->piece > 0 ? shape->piece : shape->edges;
+  uint64_t units = UNITS_MAX, piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
   while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
   for (; units >= UNITS_MIN; units /= 2) {
@@ -175,6 +173,12 @@ static dzo_status retain_until(msf_ring *ring, uint64_t end) {
   return DZO_OK;
 }
 
+/* The oldest group of copies has left its slots. */
+static void leave_copies(msf_ring *ring) {
+  ring->copied_end = ring->copy_ends[ring->copied % MSF_GROUPS];
+  ring->copied++;
+}
+
 /* Wait for the oldest group whose count is not known. */
 static dzo_status count_group(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(FILTERED, ring->counted)));
@@ -182,8 +186,9 @@ static dzo_status count_group(msf_ring *ring) {
   ring->known = ring->counts[ring->counted % MSF_GROUPS];
   uint64_t end = group_at(ring, ring->counted)->end;
   ring->counted++;
+  ring->counted_end = end;
   while (ring->copied < ring->copies && ring->copy_ends[ring->copied % MSF_GROUPS] <= end)
-    ring->copied++;
+    leave_copies(ring);
   return DZO_OK;
 }
 
@@ -227,7 +232,7 @@ static uint64_t last_copy_end(const msf_ring *ring) {
 
 static dzo_status await_copies(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED, ring->copied)));
-  ring->copied++;
+  leave_copies(ring);
   return DZO_OK;
 }
 
@@ -241,9 +246,7 @@ static dzo_status close_copies(msf_ring *ring) {
 }
 
 uint64_t msf_ring_released(const msf_ring *ring) {
-  if (ring->retain != NULL)
-    return ring->counted == 0 ? 0 : ring->groups[(ring->counted - 1) % MSF_GROUPS].end;
-  return ring->copied == 0 ? 0 : ring->copy_ends[(ring->copied - 1) % MSF_GROUPS];
+  return ring->retain != NULL ? ring->counted_end : ring->copied_end;
 }
 
 dzo_status msf_ring_reclaim(msf_ring *ring) {

@@ -37,6 +37,8 @@ typedef struct msf_ring {
   uint64_t counted;               /* of them, those whose count is known */
   uint64_t copy_ends[MSF_GROUPS]; /* the same for groups of copies: the chunk after the last */
   uint64_t copies, copied;        /* so far; of them, those known to have left their slots */
+  uint64_t counted_end;           /* the chunk after the last group counted */
+  uint64_t copied_end;            /* the same of groups of copies */
   uint64_t submitted;             /* chunks */
   uint64_t known;                 /* edges in the columns at most, after the last group counted */
   uint64_t open_edges;            /* submitted in the group that is not closed */

@@ -137,6 +137,8 @@ static dzo_status send_chunks(graph_stream *s) {
     DZO_TRY(await_chunk(s, chunk));
     const msf_packed *packed = packed_at(s, chunk);
     s->overflow = packed->overflow;
+    if (s->overflow && s->packer.packing == MSF_PACK_ALL)
+      return dzo_fail(s->context, DZO_E_UNSUPPORTED, "a vertex has 2^32 arcs or more");
     if (s->overflow)
       return DZO_OK;
     s->edges += packed->edges;
