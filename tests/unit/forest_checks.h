@@ -12,7 +12,7 @@
 /* DZO_TEST_SMALL: where a GPU is made of threads, which are slow. DZO_TEST_TINY: where each access
  * of a GPU is watched. */
 #ifdef DZO_TEST_TINY
-enum { ROUNDS = 20, MEDIUM_SCALE = 7 };
+enum { ROUNDS = 12, MEDIUM_SCALE = 7 };
 #elif defined(DZO_TEST_SMALL) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
 enum { ROUNDS = 60, MEDIUM_SCALE = 8 };
 #elif defined(DZO_TEST_SMALL)

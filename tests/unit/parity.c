@@ -51,7 +51,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 
 /* compute-sanitizer slows a GPU down a hundredfold. */
 #ifdef DZO_TEST_TINY
-static uint64_t graph_count(void) { return 10; }
+static uint64_t graph_count(void) { return 4; }
 #else
 static uint64_t graph_count(void) { return getenv("DZO_TEST_SMALL") != NULL ? 40 : GRAPHS; }
 #endif
