@@ -30,13 +30,15 @@ static const msf_gpu_tuning tunings[] = {
 };
 enum { TUNINGS = sizeof tunings / sizeof *tunings };
 
+/* Without a tuning: as the solver chooses. */
 static void check_with(const dzo_graph *graph, const device_graph *d, const msf_gpu_tuning *tuning,
                        bool labels, const oracle_forest *f, const char *what) {
   msf_gpu_forest forest = {.timed = labels};
   forest.arcs = to_gpu(host, NULL, graph->vertices, sizeof *forest.arcs);
   if (labels)
     forest.labels = to_gpu(host, NULL, graph->vertices, sizeof *forest.labels);
-  must_on(host, msf_gpu_solve_tuned(host.unit, &d->graph, tuning, &forest));
+  must_on(host, tuning != NULL ? msf_gpu_solve_tuned(host.unit, &d->graph, tuning, &forest)
+                               : msf_gpu_solve(host.unit, &d->graph, &forest));
   assert_true(forest.count <= graph->vertices);
   uint64_t *arcs = malloc((graph->vertices + 1) * sizeof *arcs);
   uint32_t *names = labels ? malloc((graph->vertices + 1) * sizeof *names) : NULL;
@@ -201,6 +203,59 @@ static void crowds_equal_the_oracle(void **state) {
   }
 }
 
+static void check_chosen(const dzo_edges *edges, preparation how, bool maximum, const char *name) {
+  dzo_graph *graph = prepare(host.context, edges, how);
+  oracle_forest *f = oracle_solve(edges, maximum, 0);
+  device_graph d = device_graph_make(host, graph, NULL, maximum);
+  check_with(graph, &d, NULL, true, f, name);
+  device_graph_free(host, &d);
+  dzo_graph_destroy(graph);
+  oracle_free(f);
+}
+
+/* Too many edges are left after the light ones: first more are light, then there are phases. */
+static void a_misled_choice_is_mended(void **state) {
+  (void)state;
+  need_gpu(host);
+  enum { SIZE = 66, CLIQUES = 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
+  static uint32_t u[MOST], v[MOST], weights[MOST];
+  dzo_edges edges = {0};
+  edges.count = make_crowd(false, SIZE, CLIQUES, u, v, weights);
+  edges.vertices = SIZE * CLIQUES;
+  edges.u = u;
+  edges.v = v;
+  edges.weight_type = DZO_WEIGHT_U32;
+  edges.weights = weights;
+  check_chosen(&edges, BY_NEIGHBOUR, false, "cliques");
+  check_chosen(&edges, BY_WEIGHT, false, "cliques, presorted");
+  check_chosen(&edges, COMPRESSED, true, "cliques, compressed, maximum");
+}
+
+/* A star from either end, a path, parallel edges, a few vertices of many arcs; no edge, one. */
+static void extremes_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu(host);
+  enum { N = 1 << 16 };
+  static uint32_t u[N], v[N], weights[N];
+  const char *const names[] = {"star", "star below", "path", "parallel", "ties", "isolated", "one"};
+  for (int shape = 0; shape < 7; shape++) {
+    dzo_edges edges = {0};
+    for (uint32_t i = 0; i < N; i++) {
+      u[i] = shape == 0 ? 0 : shape == 1 ? N : shape == 2 ? i : shape == 3 ? 1 : i % 7;
+      v[i] = shape == 3 ? 2 : shape == 0 || shape == 2 ? i + 1 : i;
+      weights[i] = shape == 4 ? 5 : shape == 2 ? i : N - i / 3;
+    }
+    edges.count = shape == 5 ? 0 : shape == 6 ? 1 : N;
+    edges.vertices = N + 1;
+    edges.u = u;
+    edges.v = v;
+    edges.weight_type = shape == 4 ? DZO_WEIGHT_NONE : DZO_WEIGHT_U32;
+    edges.weights = shape == 4 ? NULL : weights;
+    check_chosen(&edges, (preparation)(shape % RENUMBERED), shape % 2 != 0, names[shape]);
+    check_chosen(&edges, BY_NEIGHBOUR, false, names[shape]);
+  }
+}
+
 static int open_host(void **state) {
   (void)state;
   host = gpu_host_open();
@@ -217,6 +272,8 @@ int main(void) {
       cmocka_unit_test(small_graphs_equal_the_oracle),
       cmocka_unit_test(shapes_equal_the_oracle),
       cmocka_unit_test(crowds_equal_the_oracle),
+      cmocka_unit_test(a_misled_choice_is_mended),
+      cmocka_unit_test(extremes_equal_the_oracle),
       cmocka_unit_test(generated_graphs_equal_the_oracle),
   };
   return cmocka_run_group_tests(tests, open_host, close_host);
