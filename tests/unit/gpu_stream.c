@@ -165,6 +165,47 @@ static void two_passes_equal_the_oracle(void **state) {
   free(w);
 }
 
+/* A star from either end, a path, parallel edges, ties; no edge, one. */
+static void extremes_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu();
+  enum { N = 5000 };
+  static uint32_t u[N], v[N], w[N];
+  const char *const names[] = {"star", "star below", "path", "parallel", "ties", "isolated", "one"};
+  for (int shape = 0; shape < 7; shape++) {
+    for (uint32_t i = 0; i < N; i++) {
+      u[i] = shape == 0 ? 0 : shape == 1 ? N : shape == 2 ? i : shape == 3 ? 1 : i % 7;
+      v[i] = shape == 3 ? 2 : shape == 0 || shape == 2 ? i + 1 : i;
+      w[i] = shape == 2 ? i : N - i / 3;
+    }
+    random_graph g = {.edges = {.vertices = N + 1, .u = u, .v = v}};
+    g.edges.count = shape == 5 ? 0 : shape == 6 ? 1 : N;
+    g.edges.weight_type = shape == 4 ? DZO_WEIGHT_NONE : DZO_WEIGHT_U32;
+    g.edges.weights = shape == 4 ? NULL : w;
+    for (int maximum = 0; maximum < 2; maximum++) {
+      oracle_forest *f = oracle_solve(&g.edges, maximum, 0);
+      check_graph(&g, BY_NEIGHBOUR, maximum, false, 200000, f, names[shape]);
+      check_graph(&g, BY_WEIGHT, maximum, true, whole, f, names[shape]);
+      oracle_free(f);
+    }
+  }
+}
+
+/* Pinning memory takes longer than solving a small graph. */
+static void a_small_graph_pins_little_memory(void **state) {
+  (void)state;
+  need_gpu();
+  random_graph *g = random_graph_make(77, 300, DZO_WEIGHT_U32, 0);
+  dzo_graph *graph = prepare(host, &g->edges, BY_NEIGHBOUR);
+  dzo_msf out;
+  dzo_unit_staging_release(unit);
+  (void)solve_within(graph, false, false, whole, &out);
+  assert_true(unit->staging_bytes < 1 << 20);
+  msf_reset(&out);
+  dzo_graph_destroy(graph);
+  random_graph_free(g);
+}
+
 static void *allocate_pinned(void *user, size_t bytes) {
   void *block;
   return dzo_unit_allocate_staging(user, bytes, 1, &block) == DZO_OK ? block : NULL;
@@ -375,6 +416,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(larger_graphs_take_many_chunks, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(extremes_equal_the_oracle, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(a_small_graph_pins_little_memory, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(pinned_graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
