@@ -173,7 +173,7 @@ static uint64_t make_crowd(bool parallel, uint32_t size, uint32_t cliques, uint3
 static void crowds_equal_the_oracle(void **state) {
   (void)state;
   need_gpu(host);
-  enum { SIZE = 28, CLIQUES = 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
+  enum { SIZE = 28, CLIQUES = TUNED == 1 ? 6 : 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
   static uint32_t u[MOST], v[MOST], weights[MOST];
   static int64_t wide[MOST];
   const msf_gpu_tuning crowded[] = {{-1, 0, 0, 1, 13, 0},
@@ -217,7 +217,7 @@ static void check_chosen(const dzo_edges *edges, preparation how, bool maximum, 
 static void a_misled_choice_is_mended(void **state) {
   (void)state;
   need_gpu(host);
-  enum { SIZE = 66, CLIQUES = 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
+  enum { SIZE = 66, CLIQUES = TUNED == 1 ? 4 : 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
   static uint32_t u[MOST], v[MOST], weights[MOST];
   dzo_edges edges = {0};
   edges.count = make_crowd(false, SIZE, CLIQUES, u, v, weights);
@@ -235,7 +235,7 @@ static void a_misled_choice_is_mended(void **state) {
 static void extremes_equal_the_oracle(void **state) {
   (void)state;
   need_gpu(host);
-  enum { N = 1 << 16 };
+  enum { N = 8 << MEDIUM_SCALE };
   static uint32_t u[N], v[N], weights[N];
   const char *const names[] = {"star", "star below", "path", "parallel", "ties", "isolated", "one"};
   for (int shape = 0; shape < 7; shape++) {
