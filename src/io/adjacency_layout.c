@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
+#include "base/bytes.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 
 const char dzo_layout_size_differs[] = "the size of the file differs";
 

@@ -2,9 +2,9 @@
 /* Copyright The dzo authors */
 #include "io/adjacency_part.h"
 
+#include "base/bytes.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "io/bytes.h"
 #include "io/entries.h"
 
 enum { OFFSETS_AT_ONCE = 1 << 13 };

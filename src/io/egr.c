@@ -2,8 +2,8 @@
 /* Copyright The dzo authors */
 /* The ECL graph format (M. Burtscher): i32 n, i32 arcs, i32 offsets[n + 1], i32 neighbours[arcs],
  * and i32 weights[arcs] or the end of the file. */
+#include "base/bytes.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 
 enum { HEADER = 8 };
 

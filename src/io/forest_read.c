@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "graph/edge_list.h"
-#include "io/bytes.h"
 #include "io/forest_file.h"
 
 void dzo_forest_file_release(dzo_forest_file *file) {

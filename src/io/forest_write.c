@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/context.h"
 #include "base/memory.h"
-#include "io/bytes.h"
 #include "io/forest.h"
 #include "io/numeral.h"
 #include "io/output.h"

@@ -4,8 +4,8 @@
  * then in version 1 u32 neighbours[arcs] and 4 bytes if the arcs are odd, in version 2
  * u64 neighbours[arcs]; then the weights. A file does not say what its weights are: those of 4 and
  * 8 bytes are read as signed integers. */
+#include "base/bytes.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 
 enum { HEADER = 32 };
 

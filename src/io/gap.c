@@ -5,8 +5,8 @@
  * and i32 weight (.wsg). A directed graph's incoming arcs follow, laid out alike; they say nothing
  * new.
  */
+#include "base/bytes.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 
 enum { HEADER = 17 };
 

@@ -2,8 +2,8 @@
 /* Copyright The dzo authors */
 /* The GraphHPC-2015 contest's binary: u32 n, u64 arcs, u8 directed = 0, u8 align = 0,
  * u64 offsets[n + 1], u32 neighbours[arcs], f64 weights[arcs]; little-endian, packed. */
+#include "base/bytes.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 
 enum { HEADER = 14, DIRECTED = 12, ALIGN = 13 };
 

@@ -2,12 +2,12 @@
 /* Copyright The dzo authors */
 #include "io/native.h"
 
+#include "base/bytes.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "graph/compress.h"
 #include "io/adjacency.h"
-#include "io/bytes.h"
 #include "io/write.h"
 
 enum { HEADER = 128, ALIGN = 64, VERSION = 1, CHECKSUM = 8, COPY_GRAIN = 1 << 16 };

@@ -2,8 +2,8 @@
 /* Copyright The dzo authors */
 /* The binary adjacency formats with integer weights: ECL .egr, GAP .sg / .wsg, Galois .gr. All are
  * written symmetric; a loop is one entry. */
+#include "base/bytes.h"
 #include "base/context.h"
-#include "io/bytes.h"
 #include "io/write.h"
 #include "io/write_entries.h"
 

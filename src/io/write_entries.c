@@ -2,8 +2,8 @@
 /* Copyright The dzo authors */
 #include "io/write_entries.h"
 
+#include "base/bytes.h"
 #include "base/context.h"
-#include "io/bytes.h"
 #include "io/write.h"
 
 char *dzo_put_offsets32(const void *argument, uint64_t begin, uint64_t end, char *to) {

@@ -4,10 +4,10 @@
  * u64 offsets[n + 1], u32 neighbours[arcs], f64 weights[arcs]. A loop is two arcs. Edges are laid
  * out as the contest's generators do: taken in order, each fills the rows of its endpoints from the
  * back. */
+#include "base/bytes.h"
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "io/bytes.h"
 #include "io/write.h"
 #include "io/write_entries.h"
 

@@ -30,8 +30,10 @@ typedef struct table_engine {
   dzo_device device;
   dzo_status (*create)(const table_plan *plan, void **out);
   void (*destroy)(void *state); /* NULL is fine */
-  /* A checked batch; arrays of words, in host memory unless `owns` says otherwise. Sets found,
-   * inserted and refused, and returns as dzo_table_run() does. */
+  /* A checked batch of at least one query; arrays of words, in host memory unless `owns` says
+   * otherwise. Arrays that its operation does not use are NULL. Operations in host memory are
+   * checked, those in the engine's own are not. Sets found, inserted and refused, and returns as
+   * dzo_table_run() does, but DZO_E_DEVICE where the GPU fails. */
   dzo_status (*run)(void *state, dzo_table_batch *batch);
   uint64_t (*size)(const void *state);
   uint64_t (*capacity)(const void *state);
@@ -48,7 +50,14 @@ typedef struct table_engine {
   /* NULL where the device has none. */
   dzo_status (*view_begin)(void *state, dzo_table_view *view);
   dzo_status (*view_end)(void *state);
+  /* Some of the pairs, to host memory: `room`, at least TABLE_EXPORT_ROOM, words each; *cursor is 0
+   * at first, and UINT64_MAX behind the last. Between the calls nothing changes the table, unless
+   * it erases pairs that were exported. NULL: only all at once. */
+  dzo_status (*export_some)(void *state, uint64_t *cursor, uint64_t room, void *keys, void *values,
+                            uint64_t *count);
 } table_engine;
+
+enum { TABLE_EXPORT_ROOM = 1 << 18 };
 
 extern const table_engine table_engine_cpu;
 extern const table_engine table_engine_cuda;
@@ -58,9 +67,10 @@ struct dzo_table {
   dzo_context *context;
   const table_engine *engine;
   void *state;
-  dzo_table_options options; /* as created */
+  dzo_table_options options; /* as created, or reserved since */
   uint64_t handles;          /* that exist now; accessed atomically */
   bool viewed;               /* between view_begin and view_end */
+  bool lost;                 /* the GPU failed, and the contents with it */
 };
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* Little-endian numbers at any address, on any machine. */
-#ifndef DZO_IO_BYTES_H
-#define DZO_IO_BYTES_H
+#ifndef DZO_BASE_BYTES_H
+#define DZO_BASE_BYTES_H
 
 #include <stdint.h>
 #include <string.h>
