@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* dzo bench msf: cases, their measurement, and what is told about it. */
+/* dzo bench: the settings of all benchmarks; of dzo bench msf also cases, their measurement, and
+ * what is told about it. */
 #ifndef DZO_CLI_BENCH_H
 #define DZO_CLI_BENCH_H
 
@@ -16,6 +17,8 @@ typedef struct bench_settings {
   const char *plot;      /* a folder, or NULL */
   const char *from;      /* "gpu" or "host": where graphs lie */
   bool table;            /* all scales on all devices */
+  uint64_t count;        /* keys of dzo bench table; 0: those of the cases */
+  const char *part;      /* of dzo bench table: "all" or one */
 } bench_settings;
 
 /* One graph to solve. */
