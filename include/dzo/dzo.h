@@ -8,5 +8,6 @@
 #include "dzo/graph.h"
 #include "dzo/msf.h"
 #include "dzo/status.h"
+#include "dzo/table.h"
 
 #endif
