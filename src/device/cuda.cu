@@ -147,7 +147,7 @@ static void close_on_device(cuda_unit *cuda) {
 }
 
 static cudaError_t open_on_device(cuda_unit *cuda, int index) {
-  int cache = 0;
+  int cache = 0, shared = 0, shared_all = 0;
   size_t free = 0, total = 0;
   cudaFuncAttributes attributes;
   cudaError_t error = cudaFuncGetAttributes(&attributes, probe);
@@ -156,10 +156,16 @@ static cudaError_t open_on_device(cuda_unit *cuda, int index) {
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, index);
   if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&shared_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, index);
+  if (error == cudaSuccess)
     error = cudaMemGetInfo(&free, &total);
   if (error == cudaSuccess)
     error = make_queues(cuda);
   cuda->unit.cache = (uint64_t)cache;
+  cuda->unit.shared = (uint64_t)shared;
+  cuda->unit.shared_all = (uint64_t)shared_all;
   cuda->unit.limit = total;
   return error;
 }

@@ -3,8 +3,8 @@
 /* For .cu files only: launching kernels, and the few device functions that CUDA spells with inline
  * assembly or cooperative groups. tests/simt gives the same names for the CPU, so that the same .cu
  * files are tested where there is no GPU. Rules that this needs: every lane of a warp reaches a
- * collective (full mask); no dynamic shared memory; what threads share without a barrier goes
- * through atomics or dzo_load_shared()/dzo_store_shared(). */
+ * collective (full mask); shared memory is static, 48 KB at most, or else DZO_BLOCK_MEMORY; what
+ * threads share without a barrier goes through atomics or dzo_load_shared()/dzo_store_shared(). */
 #ifndef DZO_DEVICE_CUDA_H
 #define DZO_DEVICE_CUDA_H
 
@@ -27,6 +27,33 @@ extern "C" dzo_status dzo_cuda_may_launch(dzo_unit *unit);
        : (kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, dzo_cuda_stream(unit, queue)>>>(    \
               __VA_ARGS__),                                                                        \
           dzo_cuda_launched(unit, cudaGetLastError())))
+
+/* The same, each block with `bytes` of shared memory beside its static one, at most unit->shared in
+ * all. In the kernel, DZO_BLOCK_MEMORY(type, name); declares `type *name`, which is where they
+ * begin, aligned to 16 bytes; once in a kernel. */
+#define DZO_LAUNCH_SHARED(unit, queue, kernel, blocks, threads, bytes, ...)                        \
+  (dzo_cuda_may_launch(unit) != DZO_OK ||                                                          \
+           dzo_cuda_launched(unit, dzo_allow_shared(unit, kernel, (size_t)(bytes))) != DZO_OK      \
+       ? DZO_E_DEVICE                                                                              \
+       : (kernel<<<(unsigned)(blocks), (unsigned)(threads), (size_t)(bytes),                       \
+                   dzo_cuda_stream(unit, queue)>>>(__VA_ARGS__),                                   \
+          dzo_cuda_launched(unit, cudaGetLastError())))
+#define DZO_BLOCK_MEMORY(type, name)                                                               \
+  extern __shared__ uint4 dzo_block_memory[];                                                      \
+  type *name = reinterpret_cast<type *>(dzo_block_memory)
+
+template <typename Kernel>
+static inline cudaError_t dzo_allow_shared(dzo_unit *unit, Kernel kernel, size_t bytes) {
+  int before = unit->index;
+  (void)cudaGetDevice(&before);
+  if (before != unit->index)
+    (void)cudaSetDevice(unit->index);
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+  if (before != unit->index)
+    (void)cudaSetDevice(before);
+  return error;
+}
 
 /* All blocks run at once and may call dzo_grid_sync(); `blocks` at most DZO_RESIDENT_BLOCKS. */
 #define DZO_LAUNCH_TOGETHER(unit, queue, kernel, blocks, threads, ...)                             \

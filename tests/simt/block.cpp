@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 __thread simt_place simt_here;
 
@@ -342,6 +343,28 @@ void simt_fence() {
   simt_acquire(&fence);
 }
 
+void *simt_block_memory() {
+  const simt_block *block = simt_here.running;
+  if (block == NULL || block->launch->block_memory == 0)
+    simt_die("DZO_BLOCK_MEMORY in a kernel not launched by DZO_LAUNCH_SHARED");
+  return block->memory;
+}
+
+/* Of just that size, so that AddressSanitizer sees what goes beyond; it holds garbage. */
+static void make_memory(simt_block *block, size_t bytes, uint64_t random) {
+  if (bytes == block->memory_bytes)
+    return;
+  free(block->memory);
+  block->memory = NULL;
+  block->memory_bytes = bytes;
+  if (bytes == 0)
+    return;
+  block->memory = (char *)aligned_alloc(16, (bytes + 15) & ~(size_t)15);
+  if (block->memory == NULL)
+    simt_die("no memory for a block");
+  memset(block->memory, (int)(random & 0xff), bytes);
+}
+
 simt_block *simt_block_create() {
   simt_block *block = new simt_block();
   simt_fiber_of_thread(&block->host);
@@ -369,6 +392,7 @@ void simt_block_run(simt_block *block, const simt_launch *launch, unsigned index
   block->grid = grid;
   block->random = simt_random_seed(seed + (uint64_t)index * 0x9e3779b97f4a7c15ULL);
   block->threads = launch->threads;
+  make_memory(block, launch->block_memory, simt_random(&block->random));
   block->ended = block->arrived = 0;
   for (unsigned i = 0; i * 32 < launch->threads; i++) {
     simt_warp *warp = &block->warps[i];

@@ -53,6 +53,8 @@ struct simt_block {
   void *shadows[SIMT_SHADOWS];
   simt_fiber *idle_first, *idle_last; /* those without a thread */
   uint64_t blocks_run;
+  char *memory; /* the launch's block_memory, anew for each launch */
+  size_t memory_bytes;
   simt_fiber *running;
   simt_fiber host;
 };

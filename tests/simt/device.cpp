@@ -137,6 +137,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
   case cudaDevAttrComputeCapabilityMajor:
     *value = properties.major;
     break;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+  case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+    *value = SIMT_BLOCK_MEMORY;
+    break;
   case cudaDevAttrCooperativeLaunch:
   case cudaDevAttrHostRegisterSupported:
     *value = 1;

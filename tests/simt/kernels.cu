@@ -146,6 +146,14 @@ static __global__ void take_turns(uint32_t *turn, uint32_t *out) {
   dzo_store_shared(turn, threadIdx.x + 1);
 }
 
+/* A block's words backwards, through memory whose size the launch tells. */
+static __global__ void turn_around(const uint32_t *in, uint32_t *out) {
+  DZO_BLOCK_MEMORY(uint32_t, words);
+  words[threadIdx.x] = in[place()];
+  __syncthreads();
+  out[place()] = words[blockDim.x - 1 - threadIdx.x];
+}
+
 /* Work of many threads with a few collectives each. */
 static __global__ void busy(uint32_t *out) {
   uint32_t x = place();
@@ -178,6 +186,10 @@ dzo_status kernels_rounds(dzo_unit *unit, uint64_t *sums, unsigned rounds, unsig
 unsigned kernels_resident(dzo_unit *unit) { return DZO_RESIDENT_BLOCKS(unit, grid_rounds, 64); }
 dzo_status kernels_turns(dzo_unit *unit, uint32_t *turn, uint32_t *out) {
   return DZO_LAUNCH(unit, 0, take_turns, 1, 50, turn, out);
+}
+dzo_status kernels_turn_around(dzo_unit *unit, const uint32_t *in, uint32_t *out, unsigned blocks,
+                               unsigned threads) {
+  return DZO_LAUNCH_SHARED(unit, 0, turn_around, blocks, threads, threads * sizeof *out, in, out);
 }
 dzo_status kernels_busy(dzo_unit *unit, uint32_t *out, unsigned blocks) {
   return DZO_LAUNCH(unit, 0, busy, blocks, 256, out);

@@ -27,6 +27,8 @@ dzo_status kernels_atomics(dzo_unit *unit, uint32_t *small, uint64_t *large, uns
 dzo_status kernels_rounds(dzo_unit *unit, uint64_t *sums, unsigned rounds, unsigned blocks);
 unsigned kernels_resident(dzo_unit *unit);
 dzo_status kernels_turns(dzo_unit *unit, uint32_t *turn, uint32_t *out);
+dzo_status kernels_turn_around(dzo_unit *unit, const uint32_t *in, uint32_t *out, unsigned blocks,
+                               unsigned threads);
 dzo_status kernels_busy(dzo_unit *unit, uint32_t *out, unsigned blocks);
 dzo_status kernels_wrong(dzo_unit *unit, kernels_mistake mistake, uint32_t *out);
 

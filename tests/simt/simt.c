@@ -180,6 +180,23 @@ static void waiting_threads_let_others_run(void **state) {
   dzo_unit_release(unit, gpu_out);
 }
 
+static void blocks_have_memory_of_any_size(void **state) {
+  dzo_unit *unit = *state;
+  enum { THREADS = 96, BLOCKS = 9 };
+  uint32_t words[THREADS * BLOCKS], out[THREADS * BLOCKS];
+  for (uint32_t i = 0; i < THREADS * BLOCKS; i++)
+    words[i] = i * 2654435761u;
+  uint32_t *in = device_memory(unit, sizeof words, 0),
+           *gpu_out = device_memory(unit, sizeof out, 1);
+  must(dzo_unit_copy(unit, 0, in, words, sizeof words));
+  must(kernels_turn_around(unit, in, gpu_out, BLOCKS, THREADS));
+  fetch(unit, out, gpu_out, sizeof out);
+  for (uint32_t i = 0; i < THREADS * BLOCKS; i++)
+    assert_int_equal(out[i], words[i / THREADS * THREADS + THREADS - 1 - i % THREADS]);
+  dzo_unit_release(unit, in);
+  dzo_unit_release(unit, gpu_out);
+}
+
 static void many_threads_run(void **state) {
   dzo_unit *unit = *state;
   uint32_t *out = device_memory(unit, sizeof *out, 0);
@@ -365,6 +382,7 @@ int main(void) {
                                        cmocka_unit_test(atomics_lose_nothing),
                                        cmocka_unit_test(all_blocks_meet),
                                        cmocka_unit_test(waiting_threads_let_others_run),
+                                       cmocka_unit_test(blocks_have_memory_of_any_size),
                                        cmocka_unit_test(many_threads_run),
                                        cmocka_unit_test(primitives_sort_and_sum),
                                        cmocka_unit_test(marks_order_queues)};

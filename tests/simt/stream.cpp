@@ -246,8 +246,9 @@ cudaError_t simt_launch_in(cudaStream_t stream, const simt_launch *launch,
                            void (*destroy)(const void *)) {
   simt_lock();
   cudaError_t error = simt_operation();
-  if (error == cudaSuccess && (launch->blocks == 0 || launch->blocks > 0x7fffffffu ||
-                               launch->threads == 0 || launch->threads > 1024))
+  if (error == cudaSuccess &&
+      (launch->blocks == 0 || launch->blocks > 0x7fffffffu || launch->threads == 0 ||
+       launch->threads > 1024 || launch->block_memory > SIMT_BLOCK_MEMORY))
     error = cudaErrorInvalidConfiguration;
   if (error == cudaSuccess && launch->together && launch->blocks > simt_resident_blocks())
     error = cudaErrorCooperativeLaunchTooLarge;

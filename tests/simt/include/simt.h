@@ -87,7 +87,11 @@ struct simt_launch {
   const void *arguments;
   unsigned blocks, threads;
   bool together;
+  size_t block_memory; /* bytes of a block's own, beside its __shared__ variables */
 };
+/* As much as a block may have of it. */
+enum { SIMT_BLOCK_MEMORY = 1 << 17 };
+void *simt_block_memory();
 void simt_run(const simt_launch *launch);
 unsigned simt_resident_blocks();
 

@@ -15,11 +15,15 @@ extern "C" dzo_status dzo_cuda_launched(dzo_unit *unit, cudaError_t error);
 extern "C" dzo_status dzo_cuda_may_launch(dzo_unit *unit);
 
 #define DZO_LAUNCH(unit, queue, kernel, blocks, threads, ...)                                      \
-  simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), false,         \
+  simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), false, 0,      \
              ##__VA_ARGS__)
 #define DZO_LAUNCH_TOGETHER(unit, queue, kernel, blocks, threads, ...)                             \
-  simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), true,          \
+  simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), true, 0,       \
              ##__VA_ARGS__)
+#define DZO_LAUNCH_SHARED(unit, queue, kernel, blocks, threads, bytes, ...)                        \
+  simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), false,         \
+             (size_t)(bytes), ##__VA_ARGS__)
+#define DZO_BLOCK_MEMORY(type, name) type *name = (type *)simt_block_memory()
 
 template <typename... Parameters> struct simt_call {
   void (*kernel)(Parameters...);
@@ -45,14 +49,15 @@ static inline void simt_check_argument(const char *kernel, int at, const T &x) {
 template <typename... Parameters, typename... Arguments>
 static inline dzo_status simt_start(dzo_unit *unit, int queue, const char *name,
                                     void (*kernel)(Parameters...), unsigned blocks,
-                                    unsigned threads, bool together, Arguments... arguments) {
+                                    unsigned threads, bool together, size_t block_memory,
+                                    Arguments... arguments) {
   if (dzo_cuda_may_launch(unit) != DZO_OK)
     return DZO_E_DEVICE;
   typedef simt_call<Parameters...> call_type;
   call_type *call = new call_type{kernel, {static_cast<Parameters>(arguments)...}};
   int at = 0;
   std::apply([&](const auto &...x) { (simt_check_argument(name, at++, x), ...); }, call->arguments);
-  simt_launch launch = {name, call_type::run_thread, call, blocks, threads, together};
+  simt_launch launch = {name, call_type::run_thread, call, blocks, threads, together, block_memory};
   (void)at;
   return dzo_cuda_launched(
       unit, simt_launch_in(dzo_cuda_stream(unit, queue), &launch, call_type::destroy));
