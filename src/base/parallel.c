@@ -235,6 +235,33 @@ void dzo_parallel_for(int threads, uint64_t count, uint64_t grain, dzo_range_fn 
   dzo_team_run(ranges < (uint64_t)threads ? (int)ranges : threads, take_ranges, &job);
 }
 
+typedef struct beside_job {
+  dzo_beside_fn fn;
+  void *argument;
+} beside_job;
+
+static void *run_there(void *argument) {
+  const beside_job *job = argument;
+  in_team = true;
+  job->fn(job->argument);
+  return NULL;
+}
+
+void dzo_run_beside(dzo_beside_fn here, void *here_argument, dzo_beside_fn there,
+                    void *there_argument) {
+  beside_job job = {there, there_argument};
+  pthread_t id;
+  sigset_t before;
+  block_signals(&before);
+  bool started = pthread_create(&id, NULL, run_there, &job) == 0;
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!started)
+    there(there_argument);
+  here(here_argument);
+  if (started)
+    pthread_join(id, NULL);
+}
+
 int dzo_processor_count(void) {
 #ifdef __linux__
   cpu_set_t set;
