@@ -184,7 +184,7 @@ static void weigh_blocks(const dzo_keys *keys, double *weights) {
   scale = 1;
   for (unsigned octave = 1; octave <= MANTISSA; octave++) {
     scale /= halved;
-    for (uint64_t rank = BLOCKS >> octave; rank < BLOCKS >> (octave - 1); rank++)
+    for (int rank = BLOCKS >> octave; rank < BLOCKS >> (octave - 1); rank++)
       weights[rank] = scale * power[(rank << octave) - BLOCKS];
   }
   for (uint64_t rank = keys->options.distinct + 1; rank < 2 * BLOCKS; rank++)
