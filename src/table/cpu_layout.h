@@ -2,11 +2,11 @@
 /* Copyright The dzo authors */
 /* How a table lies in the memory of the CPU, and what one key needs to know of it.
  *
- * The hash picks a region by its upper bits and two buckets in it. A bucket is a cache line: 8 pairs
- * of 32-bit words or 4 of 64-bit words. A pair stands in its first bucket, or where that had no
- * EMPTY slot in its second, or where neither had in the region's overflow. So a look-up may end at a
- * bucket with an EMPTY slot. Erasing leaves a TOMB in a bucket without EMPTY slot; both are free for
- * new pairs.
+ * The hash picks a region by its upper bits and two buckets in it. A bucket is a cache line: 8
+ * pairs of 32-bit words or 4 of 64-bit words. A pair stands in its first bucket, or where that had
+ * no EMPTY slot in its second, or where neither had in the region's overflow. So a look-up may end
+ * at a bucket with an EMPTY slot. Erasing leaves a TOMB in a bucket without EMPTY slot; both are
+ * free for new pairs.
  *
  * Whoever changes a region must be the only one to do so, except through handles (handle.c), which
  * change slots by compare-and-swap: EMPTY -> pair, value -> value, pair -> TOMB. */
@@ -59,6 +59,7 @@ typedef struct table_cpu_region {
   uint64_t nodes;     /* in the overflow */
   struct table_cpu_chunk *chunks;
   uint64_t tombs;    /* about as many TOMBs */
+  uint64_t closed;   /* the batch that was refused a key here, and is refused all new ones */
   uint32_t failures; /* searches for room, in vain, since something was erased here */
   uint32_t lock;     /* handle.c's */
 } table_cpu_region;
@@ -122,9 +123,9 @@ typedef struct table_cpu {
   uint64_t capacity;       /* that a fixed table was made for, or was reserved */
   uint64_t region_buckets; /* at most; more regions before that */
   table_cpu_store *store;
-  uint64_t pairs; /* in all */
+  uint64_t pairs;  /* in all */
+  uint64_t serial; /* of the batch that runs, or ran last; from 1 */
   table_cpu_side side[TABLE_CPU_SIDES];
-  struct table_cpu_work *work; /* of batches, kept; may be NULL */
 } table_cpu;
 
 /* Pairs in a store before it should grow. */
@@ -146,8 +147,8 @@ table_cpu_node *table_cpu_overflow_add(table_cpu_store *s, table_cpu_region *reg
                                        uint64_t value);
 
 /* A new store with room for `capacity` pairs, and in it what `from` (NULL: nothing) holds, cleared
- * of TOMBs. `from` stays as it is and may be read meanwhile, not written. A team of `threads` works,
- * sequentially region by region. DZO_E_MEMORY. */
+ * of TOMBs. `from` stays as it is and may be read meanwhile, not written. A team of `threads`
+ * works, sequentially region by region. DZO_E_MEMORY. */
 dzo_status table_cpu_rebuild(const table_cpu *t, const table_cpu_store *from, uint64_t capacity,
                              int threads, table_cpu_store **out);
 void table_cpu_store_free(table_cpu_store *s); /* NULL is fine */

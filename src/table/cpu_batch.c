@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Batches are worked in pieces. A large piece is cut by the upper bits of the hash into parts, in
+ * which queries keep their order, and each part is one thread's, with all regions that it is about.
+ * So equal keys meet in order, and nobody has to lock anything. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "table/cpu.h"
+#include "table/engine.h"
+
+typedef struct batch_job {
+  table_cpu *table;
+  dzo_table_batch *batch;
+  uint64_t done;
+  bool no_memory; /* to grow, or in the overflow */
+  /* The workspace, of a piece; NULL: none yet. */
+  void *items;
+  uint32_t *tags, *starts;
+} batch_job;
+
+static size_t word_bytes(const table_cpu *t) { return t->wide ? 8 : 4; }
+
+static const table_cpu_width *width_of(const table_cpu *t) {
+  return t->wide ? &table_cpu_wide : &table_cpu_narrow;
+}
+
+static bool is_creating(dzo_table_operation operation) {
+  return operation != DZO_TABLE_FIND && operation != DZO_TABLE_ERASE;
+}
+
+static const void *const_words(const table_cpu *t, const void *words, uint64_t at) {
+  return words != NULL ? (const char *)words + at * word_bytes(t) : NULL;
+}
+
+static void *words_at(const table_cpu *t, void *words, uint64_t at) {
+  return words != NULL ? (char *)words + at * word_bytes(t) : NULL;
+}
+
+/* ---- What a piece is made of ----------------------------------------------------------------- */
+
+static table_cpu_cut cut_at(const batch_job *job, uint64_t begin) {
+  const dzo_table_batch *b = job->batch;
+  return (table_cpu_cut){
+      .store = job->table->store,
+      .keys = const_words(job->table, b->keys, begin),
+      .values = const_words(job->table, b->values, begin),
+      .value = b->operation == DZO_TABLE_ADD,
+      .operations = b->operations != NULL ? b->operations + begin : NULL,
+  };
+}
+
+static table_cpu_task task_at(const batch_job *job, uint64_t begin, uint64_t *room) {
+  const dzo_table_batch *b = job->batch;
+  return (table_cpu_task){
+      .table = job->table,
+      .store = job->table->store,
+      .operation = b->operation,
+      .answers = b->answers != NULL ? b->answers + begin : NULL,
+      .results = words_at(job->table, b->results, begin),
+      .bounded = job->table->fixed || job->no_memory,
+      .room = room,
+  };
+}
+
+/* Pairs that the overflow must still take: what a fixed table was made for, counted as if all that
+ * is erased in this piece were erased at first. */
+static uint64_t overflow_room(const batch_job *job, uint64_t begin, uint64_t count) {
+  const table_cpu *t = job->table;
+  if (!t->fixed)
+    return 0;
+  uint64_t capacity = t->capacity;
+  if (job->batch->operations != NULL)
+    for (uint64_t i = begin; i < begin + count; i++)
+      capacity += job->batch->operations[i] == DZO_TABLE_ERASE;
+  return capacity > t->pairs ? capacity - t->pairs : 0;
+}
+
+static void add_counts(const table_cpu_task *task, table_cpu_task *sums) {
+  (void)dzo_fetch_add_u64(&sums->found, task->found);
+  (void)dzo_fetch_add_u64(&sums->inserted, task->inserted);
+  (void)dzo_fetch_add_u64(&sums->refused, task->refused);
+  (void)dzo_fetch_add_u64(&sums->erased, task->erased);
+  if (task->starved)
+    __atomic_store_n(&sums->starved, true, __ATOMIC_RELAXED);
+}
+
+/* ---- One thread ------------------------------------------------------------------------------ */
+
+static void run_directly(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
+                         table_cpu_task *sums) {
+  enum { AT_ONCE = 256 };
+  _Alignas(64) uint64_t items[2 * AT_ONCE];
+  uint32_t tags[AT_ONCE];
+  const table_cpu_width *width = width_of(job->table);
+  for (uint64_t at = begin; at < begin + count; at += AT_ONCE) {
+    uint64_t left = begin + count - at;
+    table_cpu_cut cut = cut_at(job, at);
+    table_cpu_task task = task_at(job, at, room);
+    task.count = left < AT_ONCE ? left : AT_ONCE;
+    task.items = cut.items = items;
+    if (cut.operations != NULL)
+      task.tags = cut.tags = tags;
+    width->pack(&cut, 0, task.count);
+    width->work(&task);
+    add_counts(&task, sums);
+  }
+}
+
+/* ---- Many threads ---------------------------------------------------------------------------- */
+
+typedef struct piece_job {
+  table_cpu_cut cut;
+  uint64_t parts;
+  uint32_t *ends; /* [parts] of each part in the items */
+  table_cpu_task task;
+  table_cpu_task *sums;
+} piece_job;
+
+static void count_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const piece_job *p = argument;
+  uint32_t *counts = p->cut.starts + begin / p->cut.chunk * p->parts;
+  memset(counts, 0, p->parts * sizeof *counts);
+  width_of(p->task.table)->count(&p->cut, begin, end, counts);
+}
+
+static void scatter_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const piece_job *p = argument;
+  width_of(p->task.table)
+      ->scatter(&p->cut, begin, end, p->cut.starts + begin / p->cut.chunk * p->parts);
+}
+
+static void work_part(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  const piece_job *p = argument;
+  size_t item = 2 * word_bytes(p->task.table);
+  for (uint64_t part = begin; part < end; part++) {
+    uint32_t from = part > 0 ? p->ends[part - 1] : 0;
+    table_cpu_task task = p->task;
+    task.items = (const char *)p->cut.items + from * item;
+    task.tags = p->cut.tags != NULL ? p->cut.tags + from : NULL;
+    task.count = p->ends[part] - from;
+    width_of(task.table)->work(&task);
+    add_counts(&task, p->sums);
+  }
+}
+
+/* From counts to where each chunk's share of each part begins. */
+static void sum_counts(const piece_job *p, uint64_t chunks) {
+  uint32_t sum = 0;
+  for (uint64_t part = 0; part < p->parts; part++)
+    for (uint64_t chunk = 0; chunk < chunks; chunk++) {
+      uint32_t *start = &p->cut.starts[chunk * p->parts + part];
+      uint32_t here = *start;
+      *start = sum;
+      sum += here;
+    }
+}
+
+static void free_workspace(batch_job *job) {
+  dzo_free(job->items);
+  dzo_free(job->tags);
+  dzo_free(job->starts);
+  job->items = NULL;
+  job->tags = job->starts = NULL;
+}
+
+/* Once for all pieces. False: there is no memory, and it has to go without. */
+static bool have_workspace(batch_job *job, uint64_t chunks) {
+  const dzo_table_batch *b = job->batch;
+  const table_cpu *t = job->table;
+  bool tagged = b->operations != NULL || b->answers != NULL || b->results != NULL;
+  if (job->items != NULL)
+    return true;
+  uint64_t piece = b->count < TABLE_CPU_PIECE ? b->count : TABLE_CPU_PIECE;
+  job->items = dzo_alloc(t->context, piece, 2 * word_bytes(t));
+  job->tags = tagged ? dzo_alloc(t->context, piece, sizeof *job->tags) : NULL;
+  job->starts = dzo_alloc(t->context, chunks * TABLE_CPU_PARTS, sizeof *job->starts);
+  if (job->items != NULL && job->starts != NULL && (job->tags != NULL || !tagged))
+    return true;
+  free_workspace(job);
+  return false;
+}
+
+static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
+                         uint64_t chunks, table_cpu_task *sums) {
+  int threads = job->table->context->threads;
+  piece_job p = {.cut = cut_at(job, begin), .task = task_at(job, begin, room), .sums = sums};
+  p.cut.bits = p.task.store->bits;
+  while (UINT64_C(1) << p.cut.bits > TABLE_CPU_PARTS)
+    p.cut.bits--;
+  p.parts = UINT64_C(1) << p.cut.bits;
+  p.cut.chunk = (count + chunks - 1) / chunks;
+  p.cut.items = job->items;
+  p.cut.tags = job->tags;
+  p.cut.starts = job->starts;
+  chunks = (count + p.cut.chunk - 1) / p.cut.chunk;
+  dzo_parallel_for(threads, count, p.cut.chunk, count_chunk, &p);
+  sum_counts(&p, chunks);
+  dzo_parallel_for(threads, count, p.cut.chunk, scatter_chunk, &p);
+  p.ends = p.cut.starts + (chunks - 1) * p.parts;
+  dzo_parallel_for(threads, p.parts, 1, work_part, &p);
+}
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+static void run_piece(batch_job *job, uint64_t count) {
+  table_cpu *t = job->table;
+  table_cpu_task sums = {0};
+  uint64_t room = overflow_room(job, job->done, count);
+  uint64_t chunks = 2 * (uint64_t)t->context->threads;
+  if (count <= TABLE_CPU_DIRECT || t->store->bits == 0 || !have_workspace(job, chunks))
+    run_directly(job, job->done, count, &room, &sums);
+  else
+    run_in_parts(job, job->done, count, &room, chunks, &sums);
+  job->done += count;
+  job->batch->found += sums.found;
+  job->batch->inserted += sums.inserted;
+  job->batch->refused += sums.refused;
+  job->no_memory |= sums.starved;
+  t->pairs += sums.inserted;
+  t->pairs -= sums.erased;
+}
+
+static dzo_status grow(table_cpu *t) {
+  table_cpu_store *store;
+  DZO_TRY(table_cpu_rebuild(t, t->store, 2 * table_cpu_limit(t, t->store), t->context->threads,
+                            &store));
+  table_cpu_store_free(t->store);
+  t->store = store;
+  return DZO_OK;
+}
+
+/* How many queries may come before the store is looked at again: a little more than it should hold
+ * if all are new, for they may as well not be. */
+static uint64_t piece_size(const batch_job *job) {
+  const table_cpu *t = job->table;
+  uint64_t left = job->batch->count - job->done;
+  uint64_t size = left < TABLE_CPU_PIECE ? left : TABLE_CPU_PIECE;
+  if (!is_creating(job->batch->operation) || t->fixed || job->no_memory)
+    return size;
+  uint64_t limit = table_cpu_limit(t, t->store), over = t->store->slots / 64;
+  uint64_t room = (limit > t->pairs ? limit - t->pairs : 0) + (over < 8 ? 8 : over);
+  return size < room ? size : room;
+}
+
+/* The rest of a batch that ends early. */
+static void refuse_rest(batch_job *job) {
+  dzo_table_batch *b = job->batch;
+  uint64_t left = b->count - job->done;
+  if (b->answers != NULL)
+    memset(b->answers + job->done, DZO_TABLE_REFUSED, left);
+  if (b->results != NULL && b->operation == DZO_TABLE_FIND)
+    memset(words_at(job->table, b->results, job->done), 0, left * word_bytes(job->table));
+  b->refused += left;
+}
+
+static dzo_status run_pieces(batch_job *job) {
+  table_cpu *t = job->table;
+  const dzo_table_batch *b = job->batch;
+  while (job->done < b->count) {
+    if ((job->done > 0 || dzo_is_cancelled(t->context)) &&
+        dzo_progress(t->context, "table", job->done, b->count) != DZO_OK) {
+      refuse_rest(job);
+      return DZO_E_CANCELLED;
+    }
+    run_piece(job, piece_size(job));
+    if (!t->fixed && t->pairs > table_cpu_limit(t, t->store) && !job->no_memory)
+      job->no_memory = grow(t) != DZO_OK;
+  }
+  if (b->refused == 0)
+    return DZO_OK;
+  if (job->no_memory)
+    return DZO_E_MEMORY;
+  return dzo_fail(t->context, DZO_E_LIMIT, "the table is full: %llu of %llu queries were refused",
+                  (unsigned long long)b->refused, (unsigned long long)b->count);
+}
+
+/* ---- Look-ups -------------------------------------------------------------------------------- */
+
+typedef struct search_job {
+  table_cpu_search search;
+  uint64_t found; /* accessed atomically */
+} search_job;
+
+static void search_range(void *argument, uint64_t begin, uint64_t end, int thread) {
+  (void)thread;
+  search_job *job = argument;
+  (void)dzo_fetch_add_u64(&job->found,
+                          width_of(job->search.table)->search(&job->search, begin, end));
+}
+
+static dzo_status run_search(batch_job *job) {
+  table_cpu *t = job->table;
+  dzo_table_batch *b = job->batch;
+  while (job->done < b->count) {
+    if ((job->done > 0 || dzo_is_cancelled(t->context)) &&
+        dzo_progress(t->context, "table", job->done, b->count) != DZO_OK) {
+      refuse_rest(job);
+      return DZO_E_CANCELLED;
+    }
+    uint64_t left = b->count - job->done;
+    uint64_t count = left < TABLE_CPU_LOOKUPS ? left : TABLE_CPU_LOOKUPS;
+    search_job s = {{t, const_words(t, b->keys, job->done), words_at(t, b->results, job->done),
+                     b->answers != NULL ? b->answers + job->done : NULL},
+                    0};
+    dzo_parallel_for(t->context->threads, count, TABLE_CPU_DIRECT, search_range, &s);
+    b->found += s.found;
+    job->done += count;
+  }
+  return DZO_OK;
+}
+
+dzo_status table_cpu_run(void *state, dzo_table_batch *batch) {
+  table_cpu *t = state;
+  batch_job job = {.table = t, .batch = batch};
+  batch->found = batch->inserted = batch->refused = 0;
+  t->serial++;
+  if (batch->operation == DZO_TABLE_FIND)
+    return run_search(&job);
+  dzo_status status = run_pieces(&job);
+  free_workspace(&job);
+  return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#define WIDE 0
+#define WORD uint32_t
+#include "table/cpu_search.h"
+
+const table_cpu_width table_cpu_narrow = {
+    .slots = SLOTS,
+    .reserved = RESERVED,
+    .put = put,
+    .work = work,
+    .search = search,
+    .pack = pack,
+    .count = count_parts,
+    .scatter = scatter,
+    .move = move_pairs,
+    .list = list_pairs,
+    .tombs = count_tombs,
+};

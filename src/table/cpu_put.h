@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* New pairs for one width of words: room is made by moving pairs to their other bucket (cuckoo
+ * hashing; R. Pagh, F. F. Rodler 2004), along a shortest chain of moves. */
+#include "table/cpu_slots.h"
+
+enum { QUEUE = 128 };
+
+/* A bucket that a chain of moves may reach: by moving slot `slot` of the bucket of step `from`. */
+typedef struct step {
+  uint64_t bucket;
+  unsigned from, slot;
+} step;
+
+typedef struct path {
+  unsigned count;
+  step steps[QUEUE];
+} path;
+
+/* The other bucket of a pair that stands in `bucket`. */
+DZO_ITEM uint64_t other_bucket(const table_cpu_store *s, uint64_t bucket, uint64_t key) {
+  table_cpu_place place = table_cpu_find_place(s, table_hash(key, s->seed));
+  return place.first + place.second - bucket;
+}
+
+/* Breadth first from both buckets of `place`. True: steps[*last] can move its slot *slot to the
+ * free slot *target of *bucket. Whatever the keys, it looks at 8 QUEUE buckets at most. */
+static bool find_path(const table_cpu_store *s, table_cpu_place place, path *p, unsigned *last,
+                      unsigned *slot, uint64_t *bucket) {
+  p->steps[0] = (step){place.first, 0, 0};
+  p->steps[1] = (step){place.second, 0, 0};
+  p->count = 2;
+  for (unsigned at = 0; at < p->count; at++) {
+    const uint64_t *b = table_cpu_bucket(s, p->steps[at].bucket);
+    for (unsigned i = 0; i < SLOTS; i++) {
+      uint64_t next = other_bucket(s, p->steps[at].bucket, key_at(b, i));
+      if (free_slots(table_cpu_bucket(s, next)) != 0) {
+        *last = at;
+        *slot = i;
+        *bucket = next;
+        return true;
+      }
+      if (p->count < QUEUE)
+        p->steps[p->count++] = (step){next, at, i};
+    }
+  }
+  return false;
+}
+
+static void fill_slot(table_cpu_store *s, table_cpu_region *region, uint64_t bucket, unsigned slot,
+                      uint64_t key, uint64_t value) {
+  uint64_t *b = table_cpu_bucket(s, bucket);
+  unsigned is_tomb = (free_slots(b) & ~empty_slots(b)) >> slot & 1;
+  region->tombs -= is_tomb != 0 && region->tombs > 0;
+  publish_pair(b, slot, key, value);
+}
+
+/* Move pairs along the path, the last first, and put the new one where the first stood. */
+static void walk_path(table_cpu_store *s, table_cpu_region *region, const path *p, unsigned at,
+                      unsigned slot, uint64_t bucket, uint64_t key, uint64_t value) {
+  unsigned target = lowest(free_slots(table_cpu_bucket(s, bucket)));
+  for (;;) {
+    const uint64_t *b = table_cpu_bucket(s, p->steps[at].bucket);
+    fill_slot(s, region, bucket, target, key_at(b, slot), value_at(b, slot));
+    __atomic_store_n(&region->version, region->version + 1, __ATOMIC_RELEASE);
+    bucket = p->steps[at].bucket;
+    target = slot;
+    if (at < 2)
+      break;
+    slot = p->steps[at].slot;
+    at = p->steps[at].from;
+  }
+  publish_pair(table_cpu_bucket(s, bucket), target, key, value);
+}
+
+/* Put a pair whose key is not there into a bucket. */
+static bool put_in_buckets(table_cpu_store *s, table_cpu_place place, uint64_t key,
+                           uint64_t value) {
+  table_cpu_region *region = &s->regions[place.region];
+  unsigned first = free_slots(table_cpu_bucket(s, place.first));
+  if (first != 0) {
+    fill_slot(s, region, place.first, lowest(first), key, value);
+    return true;
+  }
+  unsigned second = free_slots(table_cpu_bucket(s, place.second));
+  if (second != 0) {
+    fill_slot(s, region, place.second, lowest(second), key, value);
+    return true;
+  }
+  if (region->failures >= TABLE_CPU_FAILURES)
+    return false;
+  path p;
+  unsigned last, slot;
+  uint64_t bucket;
+  if (!find_path(s, place, &p, &last, &slot, &bucket)) {
+    region->failures++;
+    return false;
+  }
+  walk_path(s, region, &p, last, slot, bucket, key, value);
+  return true;
+}
+
+static bool put_in_overflow(table_cpu_store *s, table_cpu_region *region, uint64_t key,
+                            uint64_t value) {
+  table_cpu_node *node = table_cpu_overflow_find(region, key);
+  if (node != NULL)
+    table_cpu_overflow_revive(region, node, value);
+  else
+    node = table_cpu_overflow_add(s, region, key, value);
+  return node != NULL;
+}
+
+static bool put(table_cpu_store *s, uint64_t key, uint64_t value) {
+  table_cpu_place place = table_cpu_find_place(s, table_hash(key, s->seed));
+  return put_in_buckets(s, place, key, value) ||
+         put_in_overflow(s, &s->regions[place.region], key, value);
+}
+
+/* ---- From one store to another --------------------------------------------------------------- */
+
+static unsigned list_pairs(const uint64_t *b, uint64_t *keys, uint64_t *values) {
+  unsigned count = 0;
+  for (unsigned taken = ALL_SLOTS & ~free_slots(b); taken != 0; taken &= taken - 1) {
+    keys[count] = key_at(b, lowest(taken));
+    values[count++] = value_at(b, lowest(taken));
+  }
+  return count;
+}
+
+static unsigned count_tombs(const uint64_t *b) {
+  return (unsigned)__builtin_popcount(free_slots(b) & ~empty_slots(b));
+}
+
+/* Buckets of both stores ascend with the same bits of the hash, so most pairs fall where the last
+ * ones did. */
+static bool move_pairs(const table_cpu_store *from, uint64_t begin, uint64_t end,
+                       table_cpu_store *to) {
+  for (uint64_t bucket = begin; bucket < end; bucket++) {
+    const uint64_t *b = table_cpu_bucket(from, bucket);
+    for (unsigned taken = ALL_SLOTS & ~free_slots(b); taken != 0; taken &= taken - 1) {
+      uint64_t key = key_at(b, lowest(taken)), value = value_at(b, lowest(taken));
+      uint64_t hash = table_hash(key, to->seed), region = table_cpu_region_of(to, hash);
+      uint64_t *first =
+          table_cpu_bucket(to, region * to->buckets + table_cpu_first_in(to->buckets, hash));
+      unsigned empty = empty_slots(first);
+      if (DZO_LIKELY(empty != 0))
+        set_pair(first, lowest(empty), key, value);
+      else if (!put(to, key, value))
+        return false;
+    }
+  }
+  return true;
+}

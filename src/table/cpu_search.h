@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Look-ups in batches, and the cutting of batches, for one width of words. Look-ups change nothing,
+ * so that any thread may look anywhere, straight from the caller's arrays. */
+#include "table/cpu_work.h"
+
+/* ---- Look-ups -------------------------------------------------------------------------------- */
+
+/* A key's value, beyond its first bucket. */
+static bool look_further(const table_cpu *t, uint64_t key, uint64_t hash, uint64_t *value) {
+  if (key >= RESERVED) {
+    const table_cpu_side *side = &t->side[key - RESERVED];
+    *value = side->alive ? side->value : 0;
+    return side->alive;
+  }
+  const table_cpu_store *s = t->store;
+  table_cpu_place place = table_cpu_find_place(s, hash);
+  const uint64_t *b = table_cpu_bucket(s, place.second);
+  unsigned slots = slots_of(b, key);
+  if (slots != 0) {
+    *value = value_at(b, lowest(slots));
+    return true;
+  }
+  const table_cpu_region *region = &s->regions[place.region];
+  if (empty_slots(b) != 0 || region->pairs == 0)
+    return false;
+  const table_cpu_node *node = table_cpu_overflow_find(region, key);
+  if (node == NULL || node->alive == 0)
+    return false;
+  *value = node->value;
+  return true;
+}
+
+DZO_ITEM bool tell(const table_cpu_search *q, uint64_t i, bool found, uint64_t value) {
+  if (q->answers != NULL)
+    q->answers[i] = found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
+  if (q->results != NULL)
+    ((WORD *)q->results)[i] = (WORD)value;
+  return found;
+}
+
+DZO_ITEM void aim_keys(const table_cpu_store *s, const WORD *keys, unsigned count,
+                       uint64_t *hashes) {
+  for (unsigned j = 0; j < count; j++) {
+    hashes[j] = table_hash(keys[j], s->seed);
+    DZO_PREFETCH(first_bucket(s, hashes[j]));
+  }
+}
+
+DZO_ITEM uint64_t search_group(const table_cpu_search *q, uint64_t begin, unsigned count,
+                               const uint64_t *hashes) {
+  const WORD *keys = q->keys;
+  const table_cpu_store *s = q->table->store;
+  unsigned left[GROUP], lefts = 0;
+  uint64_t found = 0;
+  for (unsigned j = 0; j < count; j++) {
+    uint64_t key = keys[begin + j];
+    const uint64_t *b = first_bucket(s, hashes[j]);
+    unsigned slots = slots_of(b, key);
+    if (DZO_UNLIKELY(key >= RESERVED) || (slots == 0 && empty_slots(b) == 0)) {
+      DZO_PREFETCH(table_cpu_bucket(s, table_cpu_find_place(s, hashes[j]).second));
+      left[lefts++] = j;
+    } else {
+      found += tell(q, begin + j, slots != 0, slots != 0 ? value_at(b, lowest(slots)) : 0);
+    }
+  }
+  for (unsigned k = 0; k < lefts; k++) {
+    uint64_t i = begin + left[k], value = 0;
+    bool has = look_further(q->table, keys[i], hashes[left[k]], &value);
+    found += tell(q, i, has, value);
+  }
+  return found;
+}
+
+static uint64_t search(const table_cpu_search *q, uint64_t begin, uint64_t end) {
+  uint64_t hashes[2][GROUP], found = 0;
+  const WORD *keys = q->keys;
+  unsigned here = end - begin < GROUP ? (unsigned)(end - begin) : GROUP;
+  aim_keys(q->table->store, keys + begin, here, hashes[0]);
+  for (uint64_t turn = 0; begin < end; turn ^= 1) {
+    uint64_t next = begin + here;
+    unsigned ahead = end - next < GROUP ? (unsigned)(end - next) : GROUP;
+    aim_keys(q->table->store, keys + next, ahead, hashes[turn ^ 1]);
+    found += search_group(q, begin, here, hashes[turn]);
+    begin = next;
+    here = ahead;
+  }
+  return found;
+}
+
+/* ---- Cutting --------------------------------------------------------------------------------- */
+
+DZO_ITEM uint64_t part_of(const table_cpu_cut *cut, uint64_t key) {
+  return table_hash(key, cut->store->seed) >> 1 >> (63 - cut->bits);
+}
+
+DZO_ITEM void write_item(const table_cpu_cut *cut, uint64_t i, uint64_t at) {
+  const WORD *keys = cut->keys, *values = cut->values;
+  uint64_t value = values != NULL ? values[i] : cut->value;
+  uint64_t *items = cut->items;
+#if WIDE
+  items[2 * at] = keys[i];
+  items[2 * at + 1] = value;
+#else
+  items[at] = keys[i] | value << 32;
+#endif
+  if (cut->tags != NULL)
+    cut->tags[at] =
+        (uint32_t)i |
+        (cut->operations != NULL ? (uint32_t)cut->operations[i] << TABLE_CPU_TAG_BITS : 0);
+}
+
+static void pack(const table_cpu_cut *cut, uint64_t begin, uint64_t end) {
+  for (uint64_t i = begin; i < end; i++)
+    write_item(cut, i, i - begin);
+}
+
+static void count_parts(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *counts) {
+  const WORD *keys = cut->keys;
+  for (uint64_t i = begin; i < end; i++)
+    counts[part_of(cut, keys[i])]++;
+}
+
+static void scatter(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *starts) {
+  const WORD *keys = cut->keys;
+  for (uint64_t i = begin; i < end; i++)
+    write_item(cut, i, starts[part_of(cut, keys[i])]++);
+}
