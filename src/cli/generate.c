@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* dzo generate: synthetic graphs. */
+/* dzo generate: synthetic graphs, and keys. */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/generate.h"
 #include "cli/json.h"
 #include "graph/gpu_graph.h"
-
-typedef struct generate_settings {
-  cli_common common;
-  uint64_t scale;
-  double degree;
-  const char *weights;
-  const char *format;
-  const char *output;
-  uint64_t max_clique;
-  double inter_clique;
-  double keep;
-} generate_settings;
 
 typedef struct generate_job {
   cli_call *call;
@@ -31,8 +19,12 @@ typedef struct generate_job {
   double generate, verify, write, total; /* seconds */
 } generate_job;
 
-static const char *const kinds[] = {"rmat", "ssca2", "uniform", "grid", NULL};
-static const char *const later[] = {"keys", "knapsack", NULL};
+static const char *const kinds[] = {"rmat", "ssca2", "uniform", "grid", "keys", NULL};
+static const char *const later[] = {"knapsack", NULL};
+/* Those of graphs, and those of keys. */
+static const char *const formats[] = {"auto",   "mtx",   "dimacs",   "snap", "csv",
+                                      "konect", "metis", "graphhpc", "egr",  "gap",
+                                      "galois", "dzo",   "npy",      "raw",  NULL};
 static const char *const weight_types[] = {"f64", "f32", "u32", "none", NULL};
 
 static dzo_generator generator_of(const char *kind) {
@@ -53,19 +45,42 @@ static dzo_weight_type weight_type_of(const char *name) {
   return types[i];
 }
 
-/* Options that mean nothing for this kind of graph are mistakes. */
-static cli_exit check_usage(const generate_job *job) {
+enum { KEYS = 31 }; /* a bit beyond those of the generators */
+
+/* Options that mean nothing for this kind are mistakes. */
+static cli_exit check_options(const cli_call *call, const char *kind, unsigned bit) {
+  static const unsigned keys = 1U << KEYS, graphs = ~(1U << KEYS);
   static const struct {
     const char *option;
-    unsigned kinds; /* bit of each generator that takes it */
-  } rows[] = {{"degree", 1U << DZO_GENERATE_RMAT | 1U << DZO_GENERATE_UNIFORM},
+    unsigned kinds; /* bit of each kind that takes it */
+  } rows[] = {{"scale", graphs},
+              {"weights", graphs},
+              {"degree", 1U << DZO_GENERATE_RMAT | 1U << DZO_GENERATE_UNIFORM},
               {"max-clique", 1U << DZO_GENERATE_SSCA2},
               {"inter-clique", 1U << DZO_GENERATE_SSCA2},
-              {"keep", 1U << DZO_GENERATE_GRID}};
+              {"keep", 1U << DZO_GENERATE_GRID},
+              {"count", keys},
+              {"distribution", keys},
+              {"type", keys},
+              {"range", keys},
+              {"distinct", keys},
+              {"exponent", keys}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (!cli_given(job->call, rows[i].option) || (rows[i].kinds >> job->generator & 1) != 0)
+    if (!cli_given(call, rows[i].option) || (rows[i].kinds >> bit & 1) != 0)
       continue;
-    cli_error("generate: --%s is not for %s; see dzo generate --help", rows[i].option, job->kind);
+    cli_error("generate: --%s is not for %s; see dzo generate --help", rows[i].option, kind);
+    return CLI_USAGE;
+  }
+  return CLI_DONE;
+}
+
+static cli_exit check_usage(const generate_job *job) {
+  cli_exit result = check_options(job->call, job->kind, (unsigned)job->generator);
+  if (result != CLI_DONE)
+    return result;
+  const char *format = job->settings->format;
+  if (strcmp(format, "npy") == 0 || strcmp(format, "raw") == 0) {
+    cli_error("generate: --format: %s is for keys alone", format);
     return CLI_USAGE;
   }
   if (strcmp(job->settings->output, "-") != 0)
@@ -204,7 +219,7 @@ static cli_exit perform(generate_job *job) {
   return CLI_DONE;
 }
 
-static cli_exit run(cli_call *call) {
+static cli_exit generate_graph(cli_call *call) {
   generate_job job = {.call = call,
                       .settings = call->settings,
                       .kind = call->operands[0],
@@ -220,6 +235,13 @@ static cli_exit run(cli_call *call) {
   return result;
 }
 
+static cli_exit run(cli_call *call) {
+  if (strcmp(call->operands[0], "keys") != 0)
+    return generate_graph(call);
+  cli_exit result = check_options(call, "keys", KEYS);
+  return result == CLI_DONE ? generate_keys(call) : result;
+}
+
 #define SETTING(member) .offset = offsetof(generate_settings, member)
 
 static const cli_option options[] = {
@@ -230,7 +252,7 @@ static const cli_option options[] = {
      .minimum = 1,
      .maximum = 31,
      SETTING(scale),
-     .help = "2^S vertices."},
+     .help = "Graphs: 2^S vertices."},
     {.name = "degree",
      .kind = CLI_REAL,
      .argument = "D",
@@ -244,20 +266,23 @@ static const cli_option options[] = {
      .choices = weight_types,
      .initial = "f64",
      SETTING(weights),
-     .help = "Type of the weights: doubles or floats from 0 to 1, integers below 2^24, or none."},
+     .help = "Graphs: type of the weights: doubles or floats from 0 to 1, integers below 2^24, or "
+             "none."},
     {.name = "format",
      .kind = CLI_CHOICE,
-     .choices = cli_formats,
+     .choices = formats,
      .initial = "auto",
      SETTING(format),
-     .help = "Format to write. auto goes by the suffix of FILE, and is mtx for standard output."},
+     .help = "Format to write. auto goes by the suffix of FILE, and is mtx for a graph on standard "
+             "output. keys: csv, npy or raw (little-endian numbers); csv where the suffix says "
+             "nothing."},
     {.name = "output",
      .letter = 'o',
      .kind = CLI_FILE,
      .argument = "FILE",
      .initial = "-",
      SETTING(output),
-     .help = "Write the graph to FILE; - is standard output."},
+     .help = "Write to FILE; - is standard output."},
     {.name = "max-clique",
      .kind = CLI_COUNT,
      .argument = "N",
@@ -282,23 +307,68 @@ static const cli_option options[] = {
      .most = 1,
      SETTING(keep),
      .help = "grid: probability that an edge of the full grid stays."},
+    {.name = "count",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .initial = "1000000",
+     .minimum = 0,
+     .maximum = UINT64_C(1) << 40,
+     SETTING(count),
+     .help = "keys: how many."},
+    {.name = "distribution",
+     .kind = CLI_CHOICE,
+     .choices = generate_distributions,
+     .initial = "unique",
+     SETTING(distribution),
+     .help = "keys: none twice, in shuffled order; each drawn evenly; or Zipf's, the r-th most "
+             "frequent key with a weight of r^-S."},
+    {.name = "type",
+     .kind = CLI_CHOICE,
+     .choices = generate_key_types,
+     .initial = "u32",
+     SETTING(type),
+     .help = "keys: unsigned integers of 32 or 64 bits."},
+    {.name = "range",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .minimum = 1,
+     .maximum = UINT64_MAX,
+     SETTING(range),
+     .help = "keys: from 0 to N - 1; without it, all that the type has."},
+    {.name = "distinct",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .minimum = 1,
+     .maximum = UINT64_MAX,
+     SETTING(distinct),
+     .help = "keys, uniform and zipf: draw from N different keys, scattered over the range; zipf "
+             "without it takes as many as --count."},
+    {.name = "exponent",
+     .kind = CLI_REAL,
+     .argument = "S",
+     .initial = "0.99",
+     .least = 0,
+     .most = 16,
+     SETTING(exponent),
+     .help = "keys, zipf: how skewed."},
     {.name = NULL}};
 
 static const char *const examples[] = {
     "dzo generate rmat --scale 20 -o rmat.mtx",
     "dzo generate ssca2 --scale 16 --format graphhpc -o ssca2-16",
-    "dzo generate grid --scale 22 --weights u32 --format snap | dzo msf -", NULL};
+    "dzo generate grid --scale 22 --weights u32 --format snap | dzo msf -",
+    "dzo generate keys --count 1000000 --distribution zipf --type u64 -o keys.npy", NULL};
 
 const cli_command cli_generate_command = {
     .name = "generate",
-    .summary =
-        "Generate a graph; rmat and ssca2 are those of the GraphHPC-2015 contest, bit for bit",
+    .summary = "Generate a graph, or keys; rmat and ssca2 are those of the GraphHPC-2015 contest, "
+               "bit for bit",
     .operands = {{.name = "KIND",
                   .choices = kinds,
                   .later = later,
                   .help = "rmat: a skewed random graph; ssca2: cliques with links between them; "
                           "uniform: both ends of each edge drawn evenly; grid: a square grid with "
-                          "holes, much like roads."}},
+                          "holes, much like roads; keys: integers to fill hash tables with."}},
     .options = options,
     .settings_size = sizeof(generate_settings),
     .examples = examples,

@@ -25,8 +25,7 @@ static bool is_number(dzo_word word) {
   return dzo_parse_number(word.at, word.length).kind != DZO_NUMBER_BAD;
 }
 
-/* The character that separates the columns of this line, '\0' if none does. */
-static char separator_of(const char *p, const char *end) {
+char dzo_csv_separator(const char *p, const char *end) {
   static const char CANDIDATES[] = {';', ',', '\t'};
   unsigned seen[3] = {0, 0, 0};
   bool quoted = false;
@@ -48,7 +47,7 @@ typedef struct first_line {
 } first_line;
 
 static first_line look_at(const char *p, const char *end) {
-  first_line first = {.separator = separator_of(p, end),
+  first_line first = {.separator = dzo_csv_separator(p, end),
                       .place = {NO_COLUMN, NO_COLUMN, NO_COLUMN}};
   static const char *const *const NAMES[3] = {FIRST_NAMES, SECOND_NAMES, WEIGHT_NAMES};
   dzo_word field;

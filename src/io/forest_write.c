@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "io/forest.h"
+#include "io/npy.h"
 #include "io/numeral.h"
 #include "io/output.h"
 
@@ -90,22 +91,12 @@ static char *put_components(const void *argument, uint64_t begin, uint64_t end, 
   return to;
 }
 
-/* ---- NumPy, format version 1.0 --------------------------------------------------------------- */
+/* ---- NumPy ----------------------------------------------------------------------------------- */
 
 static dzo_status write_npy_header(dzo_output *output, const char *type, uint64_t count) {
-  enum { PREFIX = 10, HEADER = 128 };
-  /* The magic, version 1.0, and the length of the text that follows, 16 bits. */
-  static const unsigned char prefix[PREFIX] = {0x93,           'N', 'U', 'M', 'P', 'Y', 1, 0,
-                                               HEADER - PREFIX};
-  char header[HEADER + 1];
-  memset(header, ' ', sizeof header);
-  memcpy(header, prefix, PREFIX);
-  int length = snprintf(header + PREFIX, HEADER - PREFIX,
-                        "{'descr': '%s', 'fortran_order': False, 'shape': (%llu,), }", type,
-                        (unsigned long long)count);
-  header[PREFIX + length] = ' ';
-  header[HEADER - 1] = '\n';
-  return dzo_output_write(output, header, HEADER);
+  char header[DZO_NPY_HEADER];
+  dzo_npy_field field = {NULL, type};
+  return dzo_output_write(output, header, dzo_npy_make_header(header, &field, 1, count));
 }
 
 static char *put_numbers(const void *argument, uint64_t begin, uint64_t end, char *to) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +48,14 @@ static dzo_status fail_io(const dzo_input *input, const char *verb) {
 
 /* ---- Stored bytes, in order ------------------------------------------------------------------ */
 
+/* Wait for the bytes of a pipe; whoever reads may be a thread that no signal wakes. */
+static void wait_for_bytes(const dzo_input *input) {
+  enum { MILLISECONDS = 100 };
+  struct pollfd ready = {.fd = input->descriptor, .events = POLLIN};
+  while (!dzo_is_cancelled(input->context) && poll(&ready, 1, MILLISECONDS) == 0) {
+  }
+}
+
 static dzo_status read_stored(void *user, void *buffer, size_t capacity, size_t *got) {
   dzo_input *input = user;
   *got = 0;
@@ -59,13 +68,15 @@ static dzo_status read_stored(void *user, void *buffer, size_t capacity, size_t 
   }
   while (*got < capacity) {
     char *to = (char *)buffer + *got;
+    if (!input->seekable)
+      wait_for_bytes(input);
+    if (dzo_is_cancelled(input->context))
+      return dzo_fail(input->context, DZO_E_CANCELLED, "cancelled during read");
     ssize_t n = input->seekable
                     ? pread(input->descriptor, to, capacity - *got, (off_t)input->stored_read)
                     : read(input->descriptor, to, capacity - *got);
-    if (n < 0 && errno == EINTR && !dzo_is_cancelled(input->context))
+    if (n < 0 && errno == EINTR)
       continue;
-    if (n < 0 && dzo_is_cancelled(input->context))
-      return dzo_fail(input->context, DZO_E_CANCELLED, "cancelled during read");
     if (n < 0)
       return fail_io(input, "read");
     if (n == 0)
@@ -284,6 +295,15 @@ const unsigned char *dzo_input_head(const dzo_input *input, size_t *size) {
 bool dzo_input_is_random(const dzo_input *input) {
   return input->data != NULL ||
          (input->unpacker == NULL && (input->seekable || input->memory != NULL));
+}
+
+void dzo_input_will_need(const dzo_input *input, uint64_t offset, uint64_t bytes) {
+  enum { PAGE = 1 << 16 };
+  if (input->mapping == NULL || offset >= input->mapping_size)
+    return;
+  uint64_t begin = offset / PAGE * PAGE, left = input->mapping_size - begin;
+  uint64_t length = bytes < left - (offset - begin) ? bytes + (offset - begin) : left;
+  (void)madvise((char *)input->mapping + begin, (size_t)length, MADV_WILLNEED);
 }
 
 dzo_status dzo_input_read_at(dzo_context *context, dzo_input *input, uint64_t offset, void *buffer,

@@ -41,6 +41,8 @@ const unsigned char *dzo_input_head(const dzo_input *input, size_t *size);
 
 /* Can dzo_input_read_at() be used? Regular files that are not packed, and whole inputs. */
 bool dzo_input_is_random(const dzo_input *input);
+/* Begin to fetch a part of a mapped file; others ignore it. */
+void dzo_input_will_need(const dzo_input *input, uint64_t offset, uint64_t bytes);
 /* Copy exactly `bytes` bytes from `offset` on, without leaving pages of a file resident in this
  * process; DZO_E_FORMAT "NAME: ends at byte N, ..." if the input is too short, DZO_E_IO. Any
  * thread. */

@@ -161,6 +161,21 @@ dzo_status dzo_output_write(dzo_output *output, const void *data, uint64_t bytes
   return DZO_OK;
 }
 
+bool dzo_output_is_random(const dzo_output *output) { return output->target != NULL; }
+
+dzo_status dzo_output_rewrite(dzo_output *output, uint64_t offset, const void *data,
+                              uint64_t bytes) {
+  DZO_TRY(flush(output));
+  for (uint64_t done = 0; done < bytes;) {
+    ssize_t written = pwrite(output->file, (const char *)data + done, (size_t)(bytes - done),
+                             (off_t)(offset + done));
+    if (written < 0 && errno != EINTR)
+      return fail(output, "writing failed", errno);
+    done += written > 0 ? (uint64_t)written : 0;
+  }
+  return DZO_OK;
+}
+
 dzo_status dzo_output_print(dzo_output *output, const char *format, ...) {
   char text[1000];
   va_list arguments;

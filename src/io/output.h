@@ -19,6 +19,11 @@ typedef struct dzo_output dzo_output;
 dzo_status dzo_output_open(dzo_context *context, const char *path, dzo_output **out);
 /* Append bytes. */
 dzo_status dzo_output_write(dzo_output *output, const void *data, uint64_t bytes);
+/* Can what was written be written over? Not that of pipes, devices and standard output. */
+bool dzo_output_is_random(const dzo_output *output);
+/* Write over bytes that were appended before. */
+dzo_status dzo_output_rewrite(dzo_output *output, uint64_t offset, const void *data,
+                              uint64_t bytes);
 /* Append the text of a format, which must be shorter than 1000 bytes. */
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))

@@ -174,6 +174,8 @@ bool dzo_lines_next_data(dzo_lines *lines, char comment, const char **line, cons
 /* The next field of a separated line, quotes and blanks taken off; *p is NULL behind the last.
  * False if there is none. */
 bool dzo_next_field(const char **p, const char *end, char separator, dzo_word *field);
+/* The comma, semicolon or tab that separates the columns of this line, '\0' if none does. */
+char dzo_csv_separator(const char *p, const char *end);
 /* ASCII case is ignored. */
 bool dzo_word_is(dzo_word word, const char *lower_case);
 /* A word of digits alone that fits 64 bits. */

@@ -96,8 +96,7 @@ msf g.gr --components g.gr|the output would replace GRAPH
 msf --stream --sort g.gr|--sort needs the whole graph in memory
 msf --stream --verify -|--verify reads the graph again
 generate|missing KIND
-generate word|KIND 'word' is none of rmat, ssca2, uniform, grid
-generate keys|generate keys: not in this version
+generate word|KIND 'word' is none of rmat, ssca2, uniform, grid, keys
 generate knapsack|generate knapsack: not in this version
 generate rmat --scale 0|--scale: '0' is not a whole number from 1 to 31
 generate rmat --scale 32|--scale: '32'
@@ -112,6 +111,26 @@ generate grid --keep 1.5|--keep: '1.5' is not a number from 0 to 1
 generate rmat --weights i64|--weights: 'i64' is none of f64, f32, u32, none
 generate rmat --scale 4 -o graph.foo|does not say its format; give --format
 generate rmat --scale 4 --json|--json needs the graph in a file
+generate keys --scale 4|--scale is not for keys
+generate keys --weights u32|--weights is not for keys
+generate rmat --count 4|--count is not for rmat
+generate grid --distribution zipf|--distribution is not for grid
+generate rmat --format raw|--format: raw is for keys alone
+generate keys --format mtx|--format: mtx is a format of graphs
+generate keys --type i32|--type: 'i32' is none of u32, u64
+generate keys --distribution normal|--distribution: 'normal' is none of unique, uniform, zipf
+generate keys --range 0|--range: '0'
+generate keys --range 4294967297|--range is more than u32 keys have
+generate keys --count 11 --range 10|there are not as many different keys
+generate keys --count 4294967297|there are not as many different keys
+generate keys --distinct 5|--distinct is not for unique keys
+generate keys --exponent 1|--exponent is for --distribution zipf alone
+generate keys --distribution uniform --exponent 1|--exponent is for --distribution zipf alone
+generate keys --distribution zipf --exponent 17|--exponent: '17' is not a number from 0 to 16
+generate keys --distribution uniform --range 10 --distinct 11|--distinct is more than there are keys
+generate keys --distribution zipf --type u64 --distinct 1099511627777|--distinct is at most 2^40
+generate keys --json|--json needs the keys in a file
+generate keys --verify|--verify needs the keys in a file
 generate rmat --scale 4 --verify|--verify needs the graph in a file
 convert g.gr|missing OUT
 convert g.gr out.foo|does not say its format; give --output-format

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#ifndef DZO_CLI_GENERATE_H
+#define DZO_CLI_GENERATE_H
+
+#include "cli/cli.h"
+
+typedef struct generate_settings {
+  cli_common common;
+  uint64_t scale;
+  double degree;
+  const char *weights;
+  const char *format;
+  const char *output;
+  uint64_t max_clique;
+  double inter_clique;
+  double keep;
+  /* Keys */
+  uint64_t count;
+  const char *distribution;
+  const char *type;
+  uint64_t range;    /* 0: all of the type */
+  uint64_t distinct; /* 0: not given */
+  double exponent;
+} generate_settings;
+
+extern const char *const generate_distributions[];
+extern const char *const generate_key_types[];
+
+/* dzo generate keys. */
+cli_exit generate_keys(cli_call *call);
+
+#endif
