@@ -9,7 +9,7 @@
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-dzo_status table_cpu_create(const table_plan *plan, uint64_t region_buckets, table_cpu **out) {
+dzo_status table_cpu_create(const table_plan *plan, const table_cpu_sizes *sizes, table_cpu **out) {
   /* Regions must be evenly filled also where another engine has a range of the plan's hash. */
   static const uint64_t own_seed = 0xd1b54a32d192ed03u;
   *out = NULL;
@@ -22,7 +22,7 @@ dzo_status table_cpu_create(const table_plan *plan, uint64_t region_buckets, tab
                    .max_load = plan->max_load,
                    .seed = table_hash(plan->seed, own_seed),
                    .capacity = plan->capacity,
-                   .region_buckets = region_buckets < 2 ? 2 : region_buckets};
+                   .sizes = *sizes};
   dzo_status status = table_cpu_rebuild(t, NULL, plan->capacity, plan->context->threads, &t->store);
   if (status != DZO_OK) {
     dzo_free(t);
@@ -33,13 +33,18 @@ dzo_status table_cpu_create(const table_plan *plan, uint64_t region_buckets, tab
 }
 
 static dzo_status create(const table_plan *plan, void **out) {
-  table_cpu *t;
-  DZO_TRY(table_cpu_create(plan, plan->wide ? TABLE_CPU_WIDE_REGION : TABLE_CPU_NARROW_REGION, &t));
+  table_cpu_sizes sizes = {
+      .region_buckets = plan->wide ? TABLE_CPU_WIDE_REGION : TABLE_CPU_NARROW_REGION,
+      .piece = TABLE_CPU_PIECE,
+      .direct = TABLE_CPU_DIRECT,
+  };
+  table_cpu *t = NULL;
+  dzo_status status = table_cpu_create(plan, &sizes, &t);
   *out = t;
-  return DZO_OK;
+  return status;
 }
 
-void table_cpu_destroy(void *state) {
+static void destroy(void *state) {
   table_cpu *t = state;
   if (t == NULL)
     return;
@@ -265,7 +270,7 @@ const table_engine table_engine_cpu = {
     .name = "cpu",
     .device = DZO_DEVICE_CPU,
     .create = create,
-    .destroy = table_cpu_destroy,
+    .destroy = destroy,
     .run = table_cpu_run,
     .size = size,
     .capacity = capacity,

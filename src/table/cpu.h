@@ -102,9 +102,8 @@ uint64_t table_cpu_store_bytes(const table_cpu_store *s);
 
 dzo_status table_cpu_run(void *state, dzo_table_batch *batch);
 
-/* An engine's table whose regions have `region_buckets` at most: small ones for tests. */
+/* An engine's table with sizes of one's own, for tests. Destroyed as any other. */
 typedef struct table_plan table_plan;
-dzo_status table_cpu_create(const table_plan *plan, uint64_t region_buckets, table_cpu **out);
-void table_cpu_destroy(void *state);
+dzo_status table_cpu_create(const table_plan *plan, const table_cpu_sizes *sizes, table_cpu **out);
 
 #endif

@@ -175,7 +175,7 @@ static bool have_workspace(batch_job *job, uint64_t chunks) {
   bool tagged = b->operations != NULL || b->answers != NULL || b->results != NULL;
   if (job->items != NULL)
     return true;
-  uint64_t piece = b->count < TABLE_CPU_PIECE ? b->count : TABLE_CPU_PIECE;
+  uint64_t piece = b->count < t->sizes.piece ? b->count : t->sizes.piece;
   job->items = dzo_alloc(t->context, piece, 2 * word_bytes(t));
   job->tags = tagged ? dzo_alloc(t->context, piece, sizeof *job->tags) : NULL;
   job->starts = dzo_alloc(t->context, chunks * TABLE_CPU_PARTS, sizeof *job->starts);
@@ -212,7 +212,7 @@ static void run_piece(batch_job *job, uint64_t count) {
   table_cpu_task sums = {0};
   uint64_t room = overflow_room(job, job->done, count);
   uint64_t chunks = 2 * (uint64_t)t->context->threads;
-  if (count <= TABLE_CPU_DIRECT || t->store->bits == 0 || !have_workspace(job, chunks))
+  if (count <= t->sizes.direct || t->store->bits == 0 || !have_workspace(job, chunks))
     run_directly(job, job->done, count, &room, &sums);
   else
     run_in_parts(job, job->done, count, &room, chunks, &sums);
@@ -227,7 +227,8 @@ static void run_piece(batch_job *job, uint64_t count) {
 
 static dzo_status grow(table_cpu *t) {
   table_cpu_store *store;
-  DZO_TRY(table_cpu_rebuild(t, t->store, 2 * table_cpu_limit(t, t->store), t->context->threads,
+  uint64_t twice = 2 * table_cpu_limit(t, t->store);
+  DZO_TRY(table_cpu_rebuild(t, t->store, twice > t->pairs ? twice : t->pairs, t->context->threads,
                             &store));
   table_cpu_store_free(t->store);
   t->store = store;
@@ -239,7 +240,7 @@ static dzo_status grow(table_cpu *t) {
 static uint64_t piece_size(const batch_job *job) {
   const table_cpu *t = job->table;
   uint64_t left = job->batch->count - job->done;
-  uint64_t size = left < TABLE_CPU_PIECE ? left : TABLE_CPU_PIECE;
+  uint64_t size = left < t->sizes.piece ? left : t->sizes.piece;
   if (!is_creating(job->batch->operation) || t->fixed || job->no_memory)
     return size;
   uint64_t limit = table_cpu_limit(t, t->store), over = t->store->slots / 64;
@@ -307,7 +308,7 @@ static dzo_status run_search(batch_job *job) {
     search_job s = {{t, const_words(t, b->keys, job->done), words_at(t, b->results, job->done),
                      b->answers != NULL ? b->answers + job->done : NULL},
                     0};
-    dzo_parallel_for(t->context->threads, count, TABLE_CPU_DIRECT, search_range, &s);
+    dzo_parallel_for(t->context->threads, count, t->sizes.direct, search_range, &s);
     b->found += s.found;
     job->done += count;
   }

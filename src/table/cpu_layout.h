@@ -114,14 +114,21 @@ typedef struct table_cpu_side {
   uint64_t value;
 } table_cpu_side;
 
+/* Tests have smaller ones. */
+typedef struct table_cpu_sizes {
+  uint64_t region_buckets; /* of a region, at most */
+  uint64_t piece;          /* queries worked at a time, at most, 2^28 */
+  uint64_t direct;         /* up to so many, one thread does them as they come */
+} table_cpu_sizes;
+
 /* The engine's state. */
 typedef struct table_cpu {
   dzo_context *context;
   bool wide, fixed;
   double max_load;
   uint64_t seed;
-  uint64_t capacity;       /* that a fixed table was made for, or was reserved */
-  uint64_t region_buckets; /* at most; more regions before that */
+  uint64_t capacity; /* that a fixed table was made for, or was reserved */
+  table_cpu_sizes sizes;
   table_cpu_store *store;
   uint64_t pairs;  /* in all */
   uint64_t serial; /* of the batch that runs, or ran last; from 1 */

@@ -26,7 +26,7 @@ static void choose_size(const table_cpu *t, uint64_t capacity, table_cpu_store *
   while (limit_of(slots, t->max_load) < capacity)
     slots++;
   uint64_t buckets = divide_up(slots, bucket_slots);
-  while (divide_up(buckets, UINT64_C(1) << s->bits) > t->region_buckets)
+  while (divide_up(buckets, UINT64_C(1) << s->bits) > t->sizes.region_buckets)
     s->bits++;
   s->buckets = divide_up(buckets, UINT64_C(1) << s->bits);
   s->buckets = s->buckets < 2 ? 2 : s->buckets;
@@ -48,8 +48,9 @@ static dzo_status make_store(const table_cpu *t, uint64_t capacity, table_cpu_st
   *s = (table_cpu_store){.context = t->context, .wide = t->wide, .seed = t->seed};
   choose_size(t, capacity, s);
   s->words = dzo_alloc(t->context, s->buckets << s->bits, TABLE_CPU_WORDS * sizeof *s->words);
-  s->regions = dzo_calloc(t->context, region_count(s), sizeof *s->regions);
-  if (s->words == NULL || s->regions == NULL) {
+  if (s->words != NULL)
+    s->regions = dzo_calloc(t->context, region_count(s), sizeof *s->regions);
+  if (s->regions == NULL) {
     table_cpu_store_free(s);
     return DZO_E_MEMORY;
   }
