@@ -110,6 +110,11 @@ __device__ __forceinline__ unsigned __reduce_or_sync(unsigned mask, unsigned bit
     bits |= __shfl_xor_sync(mask, bits, distance);
   return bits;
 }
+__device__ __forceinline__ unsigned __reduce_add_sync(unsigned mask, unsigned x) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    x += __shfl_xor_sync(mask, x, distance);
+  return x;
+}
 #endif
 /* Relaxed accesses to what other threads may touch now; past the first-level cache. */
 template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }
@@ -120,6 +125,22 @@ template <typename T> __device__ __forceinline__ T dzo_load_block(const T *p) {
 }
 template <typename T> __device__ __forceinline__ void dzo_store_block(T *p, T x) {
   *(volatile T *)p = x;
+}
+__device__ __forceinline__ uint4 dzo_load_block(const uint4 *p) {
+  uint4 x;
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+               : "r"((unsigned)__cvta_generic_to_shared(p))
+               : "memory");
+  return x;
+}
+__device__ __forceinline__ ulonglong2 dzo_load_block(const ulonglong2 *p) {
+  ulonglong2 x;
+  asm volatile("ld.volatile.shared.v2.u64 {%0, %1}, [%2];"
+               : "=l"(x.x), "=l"(x.y)
+               : "r"((unsigned)__cvta_generic_to_shared(p))
+               : "memory");
+  return x;
 }
 
 #endif

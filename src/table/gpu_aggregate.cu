@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "table/gpu_aggregate_gather.cuh"
+#include "table/gpu_aggregate_sample.cuh"
+#include "table/gpu_aggregate_sort.cuh"
+#include "table/gpu_aggregate_tile.cuh"
+
+#ifndef AGGREGATE_STAGE /* for measuring */
+#define AGGREGATE_STAGE(unit, queue, stage) ((void)0)
+#endif
+
+/* What a GPU's shared memory has room for. */
+typedef struct geometry {
+  uint32_t tile; /* records */
+  unsigned hot_bits, part_bits;
+  uint32_t table_bytes;
+} geometry;
+
+enum { SMALL_TILE = 2048, SMALL_HOT_BITS = 6, MOST_TABLE_BYTES = 200 * 1024 };
+
+static geometry plan_geometry(const dzo_unit *unit, bool wide, uint64_t count) {
+  geometry g = {AGGREGATE_MOST_TILE, AGGREGATE_MOST_HOT_BITS, AGGREGATE_LEAST_PART_BITS,
+                MOST_TABLE_BYTES};
+  if (unit->shared < MOST_TABLE_BYTES + 2048) {
+    g.tile = SMALL_TILE;
+    g.hot_bits = SMALL_HOT_BITS;
+    g.table_bytes = unit->shared > 66 * 1024 ? 64 * 1024 : (uint32_t)unit->shared - 2048;
+  }
+  unsigned most = wide ? AGGREGATE_MOST_PART_BITS : AGGREGATE_MOST_PART_BITS - 1;
+  while (g.part_bits < most && count >> g.part_bits > 8192)
+    g.part_bits++;
+  return g;
+}
+
+/* Where things lie in the workspace. */
+typedef struct workspace_plan {
+  uint64_t counts, sampled, sampled_at, hot_ranks, hot_keys, hot_sums, hot_first;
+  uint64_t records, record_at, index;
+  uint64_t bytes;
+} workspace_plan;
+
+static uint64_t take(uint64_t *end, uint64_t bytes) {
+  uint64_t begin = *end;
+  *end += (bytes + 255) & ~(uint64_t)255;
+  return begin;
+}
+
+static workspace_plan plan_workspace(const geometry *g, bool wide, bool first, uint64_t count) {
+  uint64_t word = wide ? 8 : 4, tiles = (count + g->tile - 1) / g->tile, end = 0;
+  uint64_t hot = (uint64_t)AGGREGATE_HOT_SLOTS << g->hot_bits;
+  workspace_plan plan;
+  plan.counts = take(&end, sizeof(aggregate_counts));
+  plan.sampled = take(&end, (uint64_t)AGGREGATE_SAMPLE_SLOTS * 8);
+  plan.sampled_at = take(&end, (uint64_t)AGGREGATE_SAMPLE_SLOTS * 4);
+  plan.hot_ranks = take(&end, hot * 8);
+  plan.hot_keys = take(&end, hot * word);
+  plan.hot_sums = take(&end, hot * word);
+  plan.hot_first = take(&end, hot * 4);
+  plan.records = take(&end, count * 2 * word);
+  plan.record_at = take(&end, first ? count * 2 : 0);
+  plan.index = take(&end, tiles * ((1u << g->part_bits) + 1) * 2);
+  plan.bytes = end;
+  return plan;
+}
+
+extern "C" uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first,
+                                          uint64_t count) {
+  geometry g = plan_geometry(unit, wide, count);
+  return plan_workspace(&g, wide, first, count).bytes;
+}
+
+/* What the first and the last have in common with the least and the greatest: they are those of
+ * positions. */
+template <typename Word>
+static void choose_source(const table_aggregate *job, aggregate_state<Word> *s) {
+  s->kind = job->kind;
+  s->source = job->values != NULL ? AGGREGATE_GIVEN : AGGREGATE_SAME;
+  s->same = job->kind == TABLE_AGGREGATE_ADD;
+  if (job->kind != TABLE_AGGREGATE_FIRST && job->kind != TABLE_AGGREGATE_LAST)
+    return;
+  s->kind = job->kind == TABLE_AGGREGATE_FIRST ? TABLE_AGGREGATE_MIN : TABLE_AGGREGATE_MAX;
+  s->source = AGGREGATE_POSITION;
+}
+
+template <typename Word>
+static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggregate *job) {
+  bool wide = sizeof(Word) == 8, first = job->out_first != NULL;
+  geometry g = plan_geometry(unit, wide, job->count);
+  workspace_plan plan = plan_workspace(&g, wide, first, job->count);
+  unsigned char *space = (unsigned char *)job->workspace;
+  aggregate_state<Word> s = {};
+  s.keys = (const Word *)job->keys;
+  s.values = (const Word *)job->values;
+  s.mix = job->mix;
+  s.count = (uint32_t)job->count;
+  s.tile = g.tile;
+  s.tiles = (uint32_t)((job->count + g.tile - 1) / g.tile);
+  s.part_bits = g.part_bits;
+  s.hot_bits = g.hot_bits;
+  s.table_slots = g.table_bytes / (uint32_t)(2 * sizeof(Word) + (first ? 4 : 0)) - 1;
+  s.table_slots -= s.table_slots % (16 / sizeof(Word));
+  choose_source(job, &s);
+  s.counts = (aggregate_counts *)(space + plan.counts);
+  s.sampled = (unsigned long long *)(space + plan.sampled);
+  s.sampled_at = (uint32_t *)(space + plan.sampled_at);
+  s.hot_ranks = (unsigned long long *)(space + plan.hot_ranks);
+  s.hot_keys = (Word *)(space + plan.hot_keys);
+  s.hot_sums = (Word *)(space + plan.hot_sums);
+  s.hot_first = (uint32_t *)(space + plan.hot_first);
+  s.records = (aggregate_pair<Word> *)(space + plan.records);
+  s.record_at = (uint16_t *)(space + plan.record_at);
+  s.index = (uint16_t *)(space + plan.index);
+  s.out_keys = (Word *)job->out_keys;
+  s.out_values = (Word *)job->out_values;
+  s.out_first = job->out_first;
+  return s;
+}
+
+/* ---- The steps ------------------------------------------------------------------------------- */
+
+template <typename Word>
+static dzo_status take_sample(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
+  unsigned blocks = DZO_RESIDENT_BLOCKS(unit, aggregate_take_sample<Word>, 1024);
+  if (blocks > AGGREGATE_SAMPLE / 1024)
+    blocks = AGGREGATE_SAMPLE / 1024;
+  return DZO_LAUNCH_TOGETHER(unit, queue, aggregate_take_sample<Word>, blocks, 1024, s);
+}
+
+template <typename Word, bool FIRST, unsigned THREADS, unsigned EACH>
+static dzo_status run_tiles(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
+  unsigned blocks = (unsigned)unit->processors * (1024 / THREADS);
+  return DZO_LAUNCH_SHARED(unit, queue, (aggregate_tiles<Word, FIRST, THREADS, EACH>),
+                           s.tiles < blocks ? s.tiles : blocks, THREADS,
+                           aggregate_tile_bytes(s, FIRST), s);
+}
+
+template <typename Word, bool FIRST>
+static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
+  dzo_status status;
+  if (s.tile == SMALL_TILE)
+    status = run_tiles<Word, FIRST, 256, SMALL_TILE / 256>(unit, queue, s);
+  else if (sizeof(Word) == 4)
+    status = run_tiles<Word, FIRST, 512, AGGREGATE_MOST_TILE / 512>(unit, queue, s);
+  else
+    status = run_tiles<Word, FIRST, 1024, AGGREGATE_MOST_TILE / 1024>(unit, queue, s);
+  DZO_TRY(status);
+  AGGREGATE_STAGE(unit, queue, 2);
+  status = DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST>), 1u << s.part_bits,
+                             AGGREGATE_GATHERERS, aggregate_table_bytes(s, FIRST), s);
+  AGGREGATE_STAGE(unit, queue, 3);
+  return status;
+}
+
+/* FIRST and LAST: the values at the positions found. */
+template <typename Word>
+static __global__ void aggregate_values_at(const Word *values, Word *positions, uint32_t *first,
+                                           const aggregate_counts *counts) {
+  uint32_t unique = counts->unique;
+  for (uint32_t i = aggregate_first(); i < unique; i += aggregate_stride()) {
+    uint32_t at = (uint32_t)positions[i];
+    positions[i] = values != NULL ? values[at] : (Word)0;
+    if (first != NULL)
+      first[i] = at;
+  }
+}
+
+static dzo_status read_counts(dzo_unit *unit, int queue, const aggregate_counts *from,
+                              table_aggregate *job, aggregate_counts *counts) {
+  DZO_TRY(dzo_unit_copy(unit, queue, counts, from, sizeof *counts));
+  DZO_TRY(dzo_unit_wait(unit, queue));
+  job->sample.taken = AGGREGATE_SAMPLE;
+  if (job->count < AGGREGATE_SAMPLE)
+    job->sample.taken = (uint32_t)job->count;
+  job->sample.distinct = counts->claimed;
+  job->sample.single = counts->seen[1];
+  job->sample.hot = counts->hot;
+  job->sample.hot_taken = counts->hot_taken;
+  return DZO_OK;
+}
+
+template <typename Word>
+static dzo_status put_values(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
+                             bool first) {
+  if (s.source != AGGREGATE_POSITION)
+    return DZO_OK;
+  return DZO_LAUNCH(unit, queue, aggregate_values_at<Word>, unit->processors * 8, 256, s.values,
+                    s.out_values, first ? NULL : s.out_first, s.counts);
+}
+
+template <typename Word> static dzo_status run(dzo_unit *unit, int queue, table_aggregate *job) {
+  aggregate_state<Word> s = make_state<Word>(unit, job);
+  aggregate_counts counts;
+  /* The first position is what FIRST finds anyway. */
+  bool first = job->out_first != NULL && job->kind != TABLE_AGGREGATE_FIRST;
+  AGGREGATE_STAGE(unit, queue, 0);
+  if (!job->looked)
+    DZO_TRY(take_sample(unit, queue, s));
+  AGGREGATE_STAGE(unit, queue, 1);
+  dzo_status status =
+      first ? run_steps<Word, true>(unit, queue, s) : run_steps<Word, false>(unit, queue, s);
+  DZO_TRY(status);
+  DZO_TRY(put_values(unit, queue, s, first));
+  AGGREGATE_STAGE(unit, queue, 4);
+  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  if (counts.failed > 0) {
+    DZO_TRY(aggregate_by_sorting(unit, queue, s));
+    DZO_TRY(put_values(unit, queue, s, first));
+    DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  }
+  job->unique = counts.unique;
+  return DZO_OK;
+}
+
+template <typename Word> static dzo_status look(dzo_unit *unit, int queue, table_aggregate *job) {
+  aggregate_state<Word> s = make_state<Word>(unit, job);
+  aggregate_counts counts;
+  DZO_TRY(take_sample(unit, queue, s));
+  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  job->looked = true;
+  return DZO_OK;
+}
+
+extern "C" dzo_status table_aggregate_look(dzo_unit *unit, int queue, table_aggregate *job) {
+  job->sample = {};
+  if (job->count == 0)
+    return DZO_OK;
+  return job->wide ? look<unsigned long long>(unit, queue, job) : look<uint32_t>(unit, queue, job);
+}
+
+extern "C" dzo_status table_aggregate_run(dzo_unit *unit, int queue, table_aggregate *job) {
+  job->unique = 0;
+  if (job->count == 0)
+    return DZO_OK;
+  return job->wide ? run<unsigned long long>(unit, queue, job) : run<uint32_t>(unit, queue, job);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Step 2 of aggregation: tiles of records, from which hot keys are taken out and summed up, and the
+ * rest of which is put in order of its parts. */
+#ifndef DZO_TABLE_GPU_AGGREGATE_TILE_CUH
+#define DZO_TABLE_GPU_AGGREGATE_TILE_CUH
+
+#include "table/gpu_aggregate.cuh"
+
+enum { AGGREGATE_NOWHERE = -1 };
+
+/* A block's shared memory. */
+template <typename Word> struct aggregate_tile {
+  aggregate_pair<Word> *records; /* [tile] */
+  Word *hot_keys, *hot_sums;     /* [hot slots] */
+  uint32_t *hot_first;
+  uint32_t *begin; /* [parts] */
+  uint16_t *at;    /* [tile] where the first position is wanted */
+};
+
+template <typename Word>
+static inline size_t aggregate_tile_bytes(const aggregate_state<Word> &s, bool first) {
+  return (size_t)s.tile * (2 * sizeof(Word) + (first ? 2 : 0)) +
+         ((size_t)AGGREGATE_HOT_SLOTS << s.hot_bits) * (2 * sizeof(Word) + (first ? 4 : 0)) +
+         ((size_t)4 << s.part_bits);
+}
+
+template <typename Word>
+static __device__ __forceinline__ aggregate_tile<Word>
+aggregate_tile_at(unsigned char *memory, const aggregate_state<Word> &s) {
+  aggregate_tile<Word> t;
+  t.records = (aggregate_pair<Word> *)memory;
+  t.hot_keys = (Word *)(t.records + s.tile);
+  t.hot_sums = t.hot_keys + aggregate_hot_slots(s);
+  t.begin = (uint32_t *)(t.hot_sums + aggregate_hot_slots(s));
+  t.hot_first = t.begin + (1u << s.part_bits);
+  t.at = (uint16_t *)(t.hot_first + aggregate_hot_slots(s));
+  return t;
+}
+
+/* The slot of a hot key, or AGGREGATE_NOWHERE. A bucket is 16 or 32 bytes, read at once. */
+static __device__ __forceinline__ int aggregate_hot(const uint32_t *keys, uint32_t key,
+                                                    unsigned bucket) {
+  uint4 four = *(const uint4 *)(keys + bucket * AGGREGATE_HOT_SLOTS);
+  int at = (int)(bucket * AGGREGATE_HOT_SLOTS);
+  return four.x == key   ? at
+         : four.y == key ? at + 1
+         : four.z == key ? at + 2
+         : four.w == key ? at + 3
+                         : AGGREGATE_NOWHERE;
+}
+
+static __device__ __forceinline__ int aggregate_hot(const unsigned long long *keys,
+                                                    unsigned long long key, unsigned bucket) {
+  const ulonglong2 *two = (const ulonglong2 *)(keys + bucket * AGGREGATE_HOT_SLOTS);
+  ulonglong2 a = two[0], b = two[1];
+  int at = (int)(bucket * AGGREGATE_HOT_SLOTS);
+  return a.x == key   ? at
+         : a.y == key ? at + 1
+         : b.x == key ? at + 2
+         : b.y == key ? at + 3
+                      : AGGREGATE_NOWHERE;
+}
+
+/* counts -> how many came before, of all parts; the sum to all. Two barriers. */
+template <unsigned THREADS>
+static __device__ __forceinline__ uint32_t aggregate_scan(uint32_t *counts, unsigned parts) {
+  __shared__ uint32_t sums[32];
+  unsigned each = parts > THREADS ? parts / THREADS : 1, first = threadIdx.x * each;
+  uint32_t sum = 0;
+  for (unsigned i = first; i < first + each && i < parts; i++)
+    sum += counts[i];
+  uint32_t before = sum;
+  for (unsigned step = 1; step < 32; step *= 2) {
+    uint32_t other = __shfl_up_sync(DZO_WARP_ALL, before, step);
+    before += dzo_lane() >= step ? other : 0;
+  }
+  if (dzo_lane() == 31)
+    sums[threadIdx.x / 32] = before;
+  __syncthreads();
+  uint32_t warp = dzo_lane() < THREADS / 32 ? sums[dzo_lane()] : 0;
+  for (unsigned step = 1; step < 32; step *= 2) {
+    uint32_t other = __shfl_up_sync(DZO_WARP_ALL, warp, step);
+    warp += dzo_lane() >= step ? other : 0;
+  }
+  uint32_t total = __shfl_sync(DZO_WARP_ALL, warp, 31);
+  uint32_t warps_before = __shfl_sync(DZO_WARP_ALL, warp, (int)((threadIdx.x / 32 + 31) % 32));
+  before += (threadIdx.x < 32 ? 0 : warps_before) - sum;
+  for (unsigned i = first; i < first + each && i < parts; i++) {
+    uint32_t count = counts[i];
+    counts[i] = before;
+    before += count;
+  }
+  __syncthreads();
+  return total;
+}
+
+template <typename Word, bool FIRST>
+static __device__ __forceinline__ void aggregate_sum_hot(const aggregate_state<Word> &s,
+                                                         const aggregate_tile<Word> &t, int slot,
+                                                         uint32_t position) {
+  aggregate_into_block(s.kind, &t.hot_sums[slot], aggregate_value(s, position));
+  if (FIRST)
+    atomicMin(&t.hot_first[slot], position);
+}
+
+/* One tile. A record's place is its part and its rank there, or AGGREGATE_NOWHERE if its key is
+ * hot.
+ */
+template <typename Word, bool FIRST, unsigned THREADS, unsigned EACH>
+static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_state<Word> &s,
+                                                                const aggregate_tile<Word> &t,
+                                                                uint32_t tile, bool hot) {
+  uint32_t base = tile * s.tile, count = min(s.count - base, s.tile);
+  unsigned parts = 1u << s.part_bits;
+  Word key[EACH];
+  int place[EACH];
+  for (unsigned i = threadIdx.x; i < parts; i += THREADS)
+    t.begin[i] = 0;
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++) {
+    uint32_t at = j * THREADS + threadIdx.x;
+    key[j] = at < count ? __ldcs(s.keys + base + at) : (Word)0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++) {
+    uint32_t at = j * THREADS + threadIdx.x;
+    place[j] = AGGREGATE_NOWHERE;
+    if (at >= count)
+      continue;
+    key[j] = aggregate_mixed(key[j], s.mix);
+    int slot = hot ? aggregate_hot(t.hot_keys, key[j], aggregate_top(key[j], s.hot_bits))
+                   : AGGREGATE_NOWHERE;
+    unsigned part = aggregate_top(key[j], s.part_bits);
+    if (slot >= 0)
+      aggregate_sum_hot<Word, FIRST>(s, t, slot, base + at);
+    else
+      place[j] = (int)(part << 16 | atomicAdd(&t.begin[part], 1u));
+  }
+  __syncthreads();
+  uint32_t rest = aggregate_scan<THREADS>(t.begin, parts);
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++) {
+    if (place[j] == AGGREGATE_NOWHERE)
+      continue;
+    uint32_t at = j * THREADS + threadIdx.x;
+    uint32_t to = t.begin[(unsigned)place[j] >> 16] + ((unsigned)place[j] & 0xffff);
+    t.records[to] = {key[j], aggregate_value(s, base + at)};
+    if (FIRST)
+      t.at[to] = (uint16_t)at;
+  }
+  __syncthreads();
+  return rest;
+}
+
+template <typename Word, bool FIRST, unsigned THREADS>
+static __device__ __forceinline__ void aggregate_write_tile(const aggregate_state<Word> &s,
+                                                            const aggregate_tile<Word> &t,
+                                                            uint32_t tile, uint32_t rest) {
+  uint32_t base = tile * s.tile, parts = 1u << s.part_bits;
+  uint16_t *index = s.index + (uint64_t)tile * (parts + 1);
+  for (uint32_t i = threadIdx.x; i < rest; i += THREADS)
+    s.records[base + i] = t.records[i];
+  if (FIRST)
+    for (uint32_t i = threadIdx.x; i < rest; i += THREADS)
+      s.record_at[base + i] = t.at[i];
+  for (uint32_t i = threadIdx.x; i < parts; i += THREADS)
+    index[i] = (uint16_t)t.begin[i];
+  if (threadIdx.x == 0)
+    index[parts] = (uint16_t)rest;
+  __syncthreads();
+}
+
+/* EACH records a thread: a tile is THREADS * EACH. */
+template <typename Word, bool FIRST, unsigned THREADS, unsigned EACH>
+static __global__ void __launch_bounds__(THREADS, 1024 / THREADS)
+    aggregate_tiles(aggregate_state<Word> s) {
+  DZO_BLOCK_MEMORY(unsigned char, memory);
+  aggregate_tile<Word> t = aggregate_tile_at(memory, s);
+  bool hot = s.counts->hot > 0;
+  uint32_t rest = 0;
+  for (unsigned i = threadIdx.x; i < aggregate_hot_slots(s) && hot; i += THREADS) {
+    t.hot_keys[i] = s.hot_keys[i];
+    t.hot_sums[i] = aggregate_identity<Word>(s.kind);
+    if (FIRST)
+      t.hot_first[i] = UINT32_MAX;
+  }
+  __syncthreads();
+  for (uint32_t tile = blockIdx.x; tile < s.tiles; tile += gridDim.x) {
+    uint32_t here = aggregate_order_tile<Word, FIRST, THREADS, EACH>(s, t, tile, hot);
+    aggregate_write_tile<Word, FIRST, THREADS>(s, t, tile, here);
+    rest += here;
+  }
+  if (threadIdx.x == 0 && rest > 0)
+    atomicAdd(&s.counts->rest, rest);
+  Word nothing = aggregate_identity<Word>(s.kind);
+  for (unsigned i = threadIdx.x; i < aggregate_hot_slots(s) && hot; i += THREADS) {
+    if (t.hot_sums[i] != nothing)
+      aggregate_into(s.kind, &s.hot_sums[i], t.hot_sums[i]);
+    if (FIRST && t.hot_first[i] != UINT32_MAX)
+      atomicMin(&s.hot_first[i], t.hot_first[i]);
+  }
+}
+
+#endif
