@@ -80,7 +80,9 @@ static uint64_t part_capacity(const table_hybrid *h, int part, uint64_t capacity
   double ranges = part == ON_GPU ? h->share : (double)TABLE_HYBRID_RANGES - h->share;
   double mean = (double)capacity * ranges / TABLE_HYBRID_RANGES;
   double room = mean + 6 * sqrt(mean) + 64;
-  if (capacity == 0 || room >= (double)capacity)
+  if (!(mean > 0))
+    return 0;
+  if (room >= (double)capacity)
     return capacity;
   return (uint64_t)room;
 }
@@ -110,7 +112,7 @@ static dzo_status make_part(table_hybrid *h, const table_plan *plan, int part) {
 static dzo_status make_gpu_part(table_hybrid *h, const table_plan *plan) {
   for (h->share = share_by_rates(h);; h->share /= 2) {
     dzo_status status = make_part(h, plan, ON_GPU);
-    if (status != DZO_E_MEMORY || h->share < LEAST_SHARE || plan->capacity == 0)
+    if (status != DZO_E_MEMORY || h->share == 0)
       return status;
   }
 }

@@ -15,6 +15,8 @@ typedef struct checked_table {
   bool fixed;
   uint64_t capacity;  /* that a fixed table has to hold */
   uint64_t refused;   /* queries so far */
+  bool may_fail;      /* for want of memory, or cancelled: then what is refused is not done */
+  dzo_status status;  /* of the last batch */
   const char *device; /* for messages */
 } checked_table;
 
@@ -37,7 +39,8 @@ void table_must(const dzo_context *context, dzo_status status);
 void checked_table_open(checked_table *t, dzo_context *context, const dzo_table_options *options);
 void checked_table_close(checked_table *t);
 
-/* Runs it on both. Of a fixed table, or in any order, answers are always looked at. */
+/* Runs it on both. Of a table that is fixed or may fail, or in any order, answers are always looked
+ * at. */
 void checked_table_run(checked_table *t, const checked_batch *batch);
 
 /* Are the contents those of the map? By export, into memory of the GPU if `on_gpu`. */
