@@ -41,9 +41,10 @@ typedef struct dzo_table_options {
 DZO_API void dzo_table_options_init(dzo_table_options *options);
 
 /* An empty table where the context's device says: the CPU, the GPU, or, for HYBRID, a part on each
- * by ranges of the hash. AUTO: on the GPU if there is one and the capacity is worth it. The context
- * must outlive the table and serves one call at a time, those on its tables included.
- * DZO_E_ARGUMENT, DZO_E_MEMORY (of the host, or of the GPU: the message says which). */
+ * by ranges of the hash. AUTO: on the GPU if there is one with room for it and the capacity is
+ * worth it. Where the GPU has failed, on the CPU, as dzo_context_notice() and dzo_table_device()
+ * say. The context must outlive the table and serves one call at a time, those on its tables
+ * included. DZO_E_ARGUMENT, DZO_E_MEMORY (of the host, or of the GPU: the message says which). */
 DZO_API dzo_status dzo_table_create(dzo_context *context, const dzo_table_options *options,
                                     dzo_table **out);
 DZO_API void dzo_table_destroy(dzo_table *table); /* NULL is fine */
@@ -75,7 +76,8 @@ enum dzo_table_flags {
 
 /* A batch. All arrays lie in host memory, or all in memory of the table's GPU (device or managed
  * memory), and do not overlap. On the GPU, the call uses a stream of its own: what the caller's
- * streams write must be complete, and when it returns, so are the answers. */
+ * streams write must be complete, and when it returns, so are the answers. A table with keys and
+ * values of different widths, or on both processors, brings such arrays to the host. */
 typedef struct dzo_table_batch {
   size_t size; /* sizeof(dzo_table_batch) */
   dzo_table_operation operation;
@@ -144,7 +146,9 @@ DZO_API dzo_status dzo_table_copy(dzo_table *table, dzo_context *context, dzo_ta
 
 /* Write the table, as little-endian bytes with a checksum, through `write`, which returns 0 or a
  * dzo_status; and read one, of which `read` gives up to `bytes` bytes, *got of them, 0 at the end.
- * DZO_E_FORMAT: not such bytes, cut off or damaged. The file does not depend on the device. */
+ * DZO_E_FORMAT: not such bytes, cut off or damaged. Any device loads what another has saved; the
+ * bytes hold the pairs in no order that is promised, and the seed. What stands behind them is not
+ * read. */
 typedef dzo_status (*dzo_table_write_fn)(void *user, const void *data, size_t bytes);
 typedef dzo_status (*dzo_table_read_fn)(void *user, void *data, size_t bytes, size_t *got);
 DZO_API dzo_status dzo_table_save(dzo_table *table, dzo_table_write_fn write, void *user);

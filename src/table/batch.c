@@ -19,11 +19,11 @@ void dzo_table_batch_init(dzo_table_batch *batch) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Memory of the table's GPU. A hybrid's engine works on the host's alone. */
+/* Memory of the context's GPU. Only the GPU's own engine works there. */
 static bool is_gpu_memory(const dzo_table *table, const void *pointer) {
   if (table->engine->owns != NULL)
     return table->engine->owns(table->state, pointer);
-  return table->engine->device == DZO_DEVICE_HYBRID && dzo_unit_owns(table->context->gpu, pointer);
+  return table->context->gpu != NULL && dzo_unit_owns(table->context->gpu, pointer);
 }
 
 dzo_status table_memory_of(const dzo_table *table, const void *const *arrays, int count,

@@ -98,6 +98,11 @@ edge 5: 4 - 5, weight 0.5
 ")
   message(FATAL_ERROR "wrong answer from from_arrays: ${output}")
 endif()
+run(${WORK}/consumer/table)
+if(NOT output MATCHES "customer 17: 2 orders\n" OR NOT output MATCHES "7 orders by 4 customers\n" OR
+   NOT output MATCHES "order 3: no such customer\norder 4: city 3\n")
+  message(FATAL_ERROR "wrong answer from table: ${output}")
+endif()
 if(EXISTS ${WORK}/consumer/consumer_cxx)
   run(${WORK}/consumer/consumer_cxx)
 endif()

@@ -20,11 +20,23 @@ static int solve(dzo_context *context) {
   return good;
 }
 
+static int count(dzo_context *context) {
+  static const uint64_t keys[] = {0, UINT64_MAX, 0};
+  uint64_t distinct = 0, values[3];
+  dzo_table *table = NULL;
+  int good = dzo_table_create(context, NULL, &table) == DZO_OK &&
+             dzo_table_add(table, 3, keys, NULL, &distinct) == DZO_OK && distinct == 2 &&
+             dzo_table_find(table, 3, keys, values, NULL, NULL) == DZO_OK && values[0] == 2 &&
+             values[1] == 1;
+  dzo_table_destroy(table);
+  return good;
+}
+
 int main(void) {
   dzo_context *context = NULL;
   if (dzo_context_create(NULL, &context) != DZO_OK)
     return 1;
-  int good = solve(context);
+  int good = solve(context) && count(context);
   dzo_edge_list *none = NULL;
   good = good && dzo_edge_list_read(context, "no such file", NULL, &none) == DZO_E_IO;
   if (!good)
