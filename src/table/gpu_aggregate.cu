@@ -18,7 +18,7 @@ typedef struct geometry {
 
 enum { SMALL_TILE = 2048, SMALL_HOT_BITS = 6, MOST_TABLE_BYTES = 200 * 1024 };
 
-static geometry plan_geometry(const dzo_unit *unit, bool wide, uint64_t count) {
+static geometry plan_geometry(const dzo_unit *unit, bool wide, bool first, uint64_t count) {
   geometry g = {AGGREGATE_MOST_TILE, AGGREGATE_MOST_HOT_BITS, AGGREGATE_LEAST_PART_BITS,
                 MOST_TABLE_BYTES};
   if (unit->shared < MOST_TABLE_BYTES + 2048) {
@@ -26,7 +26,7 @@ static geometry plan_geometry(const dzo_unit *unit, bool wide, uint64_t count) {
     g.hot_bits = SMALL_HOT_BITS;
     g.table_bytes = unit->shared > 66 * 1024 ? 64 * 1024 : (uint32_t)unit->shared - 2048;
   }
-  unsigned most = wide ? AGGREGATE_MOST_PART_BITS : AGGREGATE_MOST_PART_BITS - 1;
+  unsigned most = wide || first ? AGGREGATE_MOST_PART_BITS : AGGREGATE_MOST_PART_BITS - 1;
   while (g.part_bits < most && count >> g.part_bits > 8192)
     g.part_bits++;
   return g;
@@ -65,7 +65,7 @@ static workspace_plan plan_workspace(const geometry *g, bool wide, bool first, u
 
 extern "C" uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first,
                                           uint64_t count) {
-  geometry g = plan_geometry(unit, wide, count);
+  geometry g = plan_geometry(unit, wide, first, count);
   return plan_workspace(&g, wide, first, count).bytes;
 }
 
@@ -85,7 +85,7 @@ static void choose_source(const table_aggregate *job, aggregate_state<Word> *s) 
 template <typename Word>
 static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggregate *job) {
   bool wide = sizeof(Word) == 8, first = job->out_first != NULL;
-  geometry g = plan_geometry(unit, wide, job->count);
+  geometry g = plan_geometry(unit, wide, first, job->count);
   workspace_plan plan = plan_workspace(&g, wide, first, job->count);
   unsigned char *space = (unsigned char *)job->workspace;
   aggregate_state<Word> s = {};
@@ -136,13 +136,11 @@ static dzo_status run_tiles(dzo_unit *unit, int queue, const aggregate_state<Wor
 
 template <typename Word, bool FIRST>
 static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
-  dzo_status status;
-  if (s.tile == SMALL_TILE)
-    status = run_tiles<Word, FIRST, 256, SMALL_TILE / 256>(unit, queue, s);
-  else if (sizeof(Word) == 4)
-    status = run_tiles<Word, FIRST, 512, AGGREGATE_MOST_TILE / 512>(unit, queue, s);
-  else
-    status = run_tiles<Word, FIRST, 1024, AGGREGATE_MOST_TILE / 1024>(unit, queue, s);
+  enum { THREADS = sizeof(Word) == 4 ? 512 : 1024 };
+  dzo_status status =
+      s.tile == SMALL_TILE
+          ? run_tiles<Word, FIRST, 256, SMALL_TILE / 256>(unit, queue, s)
+          : run_tiles<Word, FIRST, THREADS, AGGREGATE_MOST_TILE / THREADS>(unit, queue, s);
   DZO_TRY(status);
   AGGREGATE_STAGE(unit, queue, 2);
   status = DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST>), 1u << s.part_bits,

@@ -33,13 +33,13 @@ typedef enum aggregate_source {
 } aggregate_source;
 
 typedef struct aggregate_counts {
-  uint32_t claimed; /* of the sample's table */
-  uint32_t hot;
-  uint32_t hot_taken;
-  uint32_t rest;   /* records of other keys */
-  uint32_t unique; /* keys put out */
-  uint32_t failed; /* parts that would not fit */
-  uint32_t single;
+  uint32_t claimed;                /* of the sample's table */
+  uint32_t hot;                    /* keys of the sample that were taken to be hot */
+  uint32_t hot_taken;              /* records of the sample that have them */
+  uint32_t most;                   /* records of the sample that one key has */
+  uint32_t rest;                   /* records of other keys */
+  uint32_t unique;                 /* keys put out */
+  uint32_t failed;                 /* parts that would not fit */
   uint32_t halved;                 /* how often parts were found not to fit */
   uint32_t seen[AGGREGATE_COUNTS]; /* keys of the sample seen that often, or more */
 } aggregate_counts;
@@ -95,6 +95,14 @@ template <typename Word>
 static __device__ __forceinline__ unsigned aggregate_top(Word mixed, unsigned bits) {
   return (unsigned)(mixed >> (8 * sizeof(Word) - bits));
 }
+/* Summing up hot keys by themselves is worth the looking if it takes a good part of the records, or
+ * one that would burden one part. */
+template <typename Word>
+static __device__ __forceinline__ bool aggregate_use_hot(const aggregate_state<Word> &s) {
+  uint32_t taken = min(s.count, (uint32_t)AGGREGATE_SAMPLE);
+  return s.counts->hot_taken > taken / 8 || s.counts->most > taken / 1024;
+}
+
 template <typename Word>
 static __device__ __forceinline__ unsigned aggregate_hot_slots(const aggregate_state<Word> &s) {
   return AGGREGATE_HOT_SLOTS << s.hot_bits;

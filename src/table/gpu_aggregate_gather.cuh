@@ -14,7 +14,8 @@ enum {
   AGGREGATE_PROBES = 32 /* after which a table is taken to be full */
 };
 
-/* A table in a block's shared memory: slot `slots` is that of the key that says "none". */
+/* A table in a block's shared memory. Slots with the key all ones are free; that of the key all
+ * ones itself is behind the others, and has the key 0 when it is used. */
 template <typename Word> struct aggregate_table {
   Word *keys, *sums;
   uint32_t *first;
@@ -39,6 +40,12 @@ static __device__ __forceinline__ void aggregate_table_clear(const aggregate_sta
   }
 }
 
+template <typename Word>
+static __device__ __forceinline__ bool aggregate_is_used(const aggregate_table<Word> &t,
+                                                         uint32_t slot) {
+  return t.keys[slot] != (Word) ~(Word)0;
+}
+
 /* Where a key is in a bucket of 16 bytes, or the first free slot; the bucket's size if neither. */
 static __device__ __forceinline__ unsigned aggregate_look(const uint32_t *bucket, uint32_t key,
                                                           bool *there) {
@@ -57,26 +64,29 @@ static __device__ __forceinline__ unsigned aggregate_look(const unsigned long lo
   return k.x == wanted ? 0 : k.y == wanted ? 1 : 2;
 }
 
-/* The key's slot, taken for it if it was not there; `slots` + 1 where there is none. Slots are
- * taken in order and never given up, so two threads cannot take two for one key. */
+/* The key's slot, taken for it if it was not there, which *taken counts; `slots` + 1 where there is
+ * none. Slots are taken in order and never given up, so two threads cannot take two for one key. */
 template <typename Word>
-static __device__ __forceinline__ uint32_t aggregate_slot(const aggregate_table<Word> &t,
-                                                          Word key) {
+static __device__ __forceinline__ uint32_t aggregate_slot(const aggregate_table<Word> &t, Word key,
+                                                          uint32_t *taken) {
   enum : uint32_t { EACH = 16 / sizeof(Word) };
   const Word none = (Word) ~(Word)0;
-  if (key == none)
+  if (key == none) {
+    *taken += atomicCAS(&t.keys[t.slots], none, (Word)0) == none;
     return t.slots;
+  }
   uint32_t at = __umulhi((uint32_t)key * 0x9e3779b1u, t.slots / EACH) * EACH;
   for (unsigned probe = 0; probe < AGGREGATE_PROBES; probe++) {
     bool there;
     unsigned i = aggregate_look(&t.keys[at], key, &there);
+    if (there)
+      return at + i;
     if (i == EACH) {
       at = at + EACH == t.slots ? 0 : at + EACH;
       continue;
     }
-    if (there)
-      return at + i;
     Word seen = atomicCAS(&t.keys[at + i], none, key);
+    *taken += seen == none;
     if (seen == none || seen == key)
       return at + i;
   }
@@ -85,17 +95,15 @@ static __device__ __forceinline__ uint32_t aggregate_slot(const aggregate_table<
 
 /* Returns whether there was room. */
 template <typename Word, bool FIRST>
-static __device__ __forceinline__ bool aggregate_put(const aggregate_state<Word> &s,
-                                                     const aggregate_table<Word> &t, bool *none,
-                                                     Word key, Word value, uint32_t first) {
+static __device__ __forceinline__ bool
+aggregate_put(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
+              Word key, Word value, uint32_t first) {
   uint32_t slice = aggregate_top((Word)(key << s.part_bits), AGGREGATE_SLICE_BITS);
   if (slice < t.begin || slice >= t.end)
     return true;
-  uint32_t slot = aggregate_slot(t, key);
+  uint32_t slot = aggregate_slot(t, key, taken);
   if (slot > t.slots)
     return false;
-  if (slot == t.slots)
-    dzo_store_block(none, true);
   aggregate_into_block(s.kind, &t.sums[slot], value);
   if (FIRST)
     atomicMin(&t.first[slot], first);
@@ -105,8 +113,8 @@ static __device__ __forceinline__ bool aggregate_put(const aggregate_state<Word>
 /* The hot keys of the part, one thread each. */
 template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool aggregate_put_hot(const aggregate_state<Word> &s,
-                                                         const aggregate_table<Word> &t, bool *none,
-                                                         uint32_t part) {
+                                                         const aggregate_table<Word> &t,
+                                                         uint32_t *taken, uint32_t part) {
   bool fits = true;
   uint32_t begin, end; /* slots of hot keys that may be of the part */
   if (s.part_bits <= s.hot_bits) {
@@ -122,7 +130,7 @@ static __device__ __forceinline__ bool aggregate_put_hot(const aggregate_state<W
     bool used = aggregate_top(key, s.hot_bits) == i / AGGREGATE_HOT_SLOTS;
     if (used && aggregate_top(key, s.part_bits) == part)
       fits =
-          aggregate_put<Word, FIRST>(s, t, none, key, s.hot_sums[i], FIRST ? s.hot_first[i] : 0) &&
+          aggregate_put<Word, FIRST>(s, t, taken, key, s.hot_sums[i], FIRST ? s.hot_first[i] : 0) &&
           fits;
   }
   return fits;
@@ -146,31 +154,60 @@ static __device__ __forceinline__ aggregate_run aggregate_run_of(const aggregate
   return run;
 }
 
+/* Runs of a warp's lanes as one sequence of records: those that are not empty, one behind another.
+ */
+struct aggregate_sequence {
+  uint32_t *begin; /* [32] in shared memory: + place in the sequence = place in memory */
+  uint32_t end;    /* of the lane's own run, in the sequence; 0: empty */
+  uint32_t total;
+};
+
+static __device__ __forceinline__ aggregate_sequence aggregate_join(uint32_t *begins,
+                                                                    aggregate_run run) {
+  aggregate_sequence q = {begins, run.length, 0};
+  for (unsigned step = 1; step < 32; step *= 2) {
+    uint32_t other = __shfl_up_sync(DZO_WARP_ALL, q.end, step);
+    q.end += dzo_lane() >= step ? other : 0;
+  }
+  q.total = __shfl_sync(DZO_WARP_ALL, q.end, 31);
+  unsigned lanes = __ballot_sync(DZO_WARP_ALL, run.length > 0);
+  if (run.length > 0)
+    begins[__popc(lanes & dzo_lanes_below())] = run.begin - (q.end - run.length);
+  else
+    q.end = 0;
+  __syncwarp();
+  return q;
+}
+
+/* Where the lane's record of those from `first` on lies; *before: runs that end before `first`. */
+static __device__ __forceinline__ uint32_t aggregate_locate(const aggregate_sequence &q,
+                                                            uint32_t first, uint32_t *before) {
+  uint32_t ahead = q.end - first; /* wraps where the run ends before */
+  unsigned ends = __reduce_or_sync(DZO_WARP_ALL, q.end != 0 && ahead < 32 ? 1u << ahead : 0u);
+  uint32_t run = *before + (uint32_t)__popc(ends & (dzo_lanes_below() << 1 | 1u));
+  *before += (uint32_t)__popc(ends);
+  uint32_t i = first + dzo_lane();
+  return i < q.total ? q.begin[run] + i : 0;
+}
+
 /* 32 runs, one of each lane, by their warp. */
 template <typename Word, bool FIRST>
-static __device__ __forceinline__ bool aggregate_put_runs(const aggregate_state<Word> &s,
-                                                          const aggregate_table<Word> &t,
-                                                          bool *none, aggregate_run mine) {
+static __device__ __forceinline__ bool
+aggregate_put_runs(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
+                   uint32_t *begins, aggregate_run mine) {
   enum { AT_ONCE = 32 / sizeof(Word) }; /* records of a thread on their way */
-  uint32_t end = mine.length;           /* of the run, among all of them */
+  aggregate_sequence q = aggregate_join(begins, mine);
+  uint32_t before = 0;
   bool fits = true;
-  for (unsigned step = 1; step < 32; step *= 2) {
-    uint32_t other = __shfl_up_sync(DZO_WARP_ALL, end, step);
-    end += dzo_lane() >= step ? other : 0;
-  }
-  uint32_t total = __shfl_sync(DZO_WARP_ALL, end, 31);
-  uint32_t begin = mine.begin - (end - mine.length); /* + place among all = place in memory */
-  for (uint32_t first = 0; first < total; first += 32 * AT_ONCE) {
+  for (uint32_t first = 0; first < q.total; first += 32 * AT_ONCE) {
     aggregate_pair<Word> record[AT_ONCE];
     uint32_t position[AT_ONCE];
 #pragma unroll
     for (unsigned j = 0; j < AT_ONCE; j++) {
-      uint32_t i = first + j * 32 + dzo_lane();
-      unsigned run = 0; /* how many end before */
-      for (unsigned step = 16; step > 0; step /= 2)
-        run += __shfl_sync(DZO_WARP_ALL, end, (int)(run + step - 1)) <= i ? step : 0;
-      uint32_t from = __shfl_sync(DZO_WARP_ALL, begin, (int)run) + i;
-      if (i >= total)
+      if (first + j * 32 >= q.total)
+        break;
+      uint32_t from = aggregate_locate(q, first + j * 32, &before);
+      if (first + j * 32 + dzo_lane() >= q.total)
         continue;
       record[j] = s.records[from];
       if (FIRST)
@@ -178,28 +215,30 @@ static __device__ __forceinline__ bool aggregate_put_runs(const aggregate_state<
     }
 #pragma unroll
     for (unsigned j = 0; j < AT_ONCE; j++)
-      if (first + j * 32 + dzo_lane() < total)
-        fits = aggregate_put<Word, FIRST>(s, t, none, record[j].key, record[j].value,
+      if (first + j * 32 + dzo_lane() < q.total)
+        fits = aggregate_put<Word, FIRST>(s, t, taken, record[j].key, record[j].value,
                                           FIRST ? position[j] : 0) &&
                fits;
     if (__any_sync(DZO_WARP_ALL, !fits))
       break;
   }
+  __syncwarp();
   return fits;
 }
 
 /* All runs of the part. The next ones are asked for before these are worked on. */
 template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
-aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &t, bool *none,
+aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
                    bool *full, uint32_t part, uint32_t tiles) {
+  __shared__ uint32_t begins[AGGREGATE_GATHERERS];
   bool fits = true;
-  uint32_t first = threadIdx.x & ~31u;
+  uint32_t first = threadIdx.x & ~31u, *mine = begins + first;
   aggregate_run next = aggregate_run_of(s, first + dzo_lane(), part);
   for (; first < tiles; first += AGGREGATE_GATHERERS) {
     aggregate_run run = next;
     next = aggregate_run_of(s, first + AGGREGATE_GATHERERS + dzo_lane(), part);
-    fits = aggregate_put_runs<Word, FIRST>(s, t, none, run) && fits;
+    fits = aggregate_put_runs<Word, FIRST>(s, t, taken, mine, run) && fits;
     if (!fits)
       dzo_store_block(full, true);
     if (__any_sync(DZO_WARP_ALL, dzo_load_block(full)))
@@ -208,40 +247,47 @@ aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &
   return fits;
 }
 
-/* Write out what the table holds. */
+/* Write out what the table holds: `mine` of it the calling thread has put there. */
 template <typename Word, bool FIRST>
 static __device__ __forceinline__ void
-aggregate_put_out(const aggregate_state<Word> &s, const aggregate_table<Word> &t, bool none) {
+aggregate_put_out(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t mine) {
+  enum { EACH = 4 }; /* slots of a thread at once */
   __shared__ uint32_t room;
-  const Word empty = (Word) ~(Word)0;
-  uint32_t mine = 0;
   if (threadIdx.x == 0)
     room = 0;
   __syncthreads();
-  uint32_t slots = (t.slots + 1 + 31) / 32 * 32; /* warps go on as one */
-  for (uint32_t i = threadIdx.x; i < slots; i += AGGREGATE_GATHERERS) {
-    bool used = i < t.slots ? t.keys[i] != empty : i == t.slots && none;
-    mine += (uint32_t)__popc(__ballot_sync(DZO_WARP_ALL, used));
-  }
-  uint32_t at = 0;
-  if (dzo_lane() == 0)
-    at = atomicAdd(&room, mine);
+  mine = __reduce_add_sync(DZO_WARP_ALL, mine);
+  if (dzo_lane() == 0 && mine > 0)
+    atomicAdd(&room, mine);
   __syncthreads();
-  if (threadIdx.x == 0)
-    room = room > 0 ? atomicAdd(&s.counts->unique, room) : 0;
+  if (threadIdx.x == 0 && room > 0)
+    room = atomicAdd(&s.counts->unique, room);
   __syncthreads();
-  at = __shfl_sync(DZO_WARP_ALL, at, 0) + room;
-  for (uint32_t i = threadIdx.x; i < slots; i += AGGREGATE_GATHERERS) {
-    bool used = i < t.slots ? t.keys[i] != empty : i == t.slots && none;
-    unsigned lanes = __ballot_sync(DZO_WARP_ALL, used);
-    uint32_t to = at + (uint32_t)__popc(lanes & dzo_lanes_below());
-    at += (uint32_t)__popc(lanes);
-    if (!used)
-      continue;
-    s.out_keys[to] = i < t.slots ? t.keys[i] : empty;
-    s.out_values[to] = t.sums[i];
-    if (FIRST)
-      s.out_first[to] = t.first[i];
+  for (uint32_t first = (threadIdx.x & ~31u) * EACH; first <= t.slots;
+       first += AGGREGATE_GATHERERS * EACH) {
+    unsigned used[EACH];
+    uint32_t sum = 0, to = 0;
+#pragma unroll
+    for (unsigned j = 0; j < EACH; j++) {
+      uint32_t i = first + j * 32 + dzo_lane();
+      used[j] = __ballot_sync(DZO_WARP_ALL, i <= t.slots && aggregate_is_used(t, i));
+      sum += (uint32_t)__popc(used[j]);
+    }
+    if (dzo_lane() == 0)
+      to = atomicAdd(&room, sum);
+    to = __shfl_sync(DZO_WARP_ALL, to, 0);
+#pragma unroll
+    for (unsigned j = 0; j < EACH; j++) {
+      uint32_t i = first + j * 32 + dzo_lane();
+      uint32_t at = to + (uint32_t)__popc(used[j] & dzo_lanes_below());
+      to += (uint32_t)__popc(used[j]);
+      if ((used[j] >> dzo_lane() & 1) == 0)
+        continue;
+      s.out_keys[at] = i < t.slots ? t.keys[i] : (Word) ~(Word)0;
+      s.out_values[at] = t.sums[i];
+      if (FIRST)
+        s.out_first[at] = t.first[i];
+    }
   }
 }
 
@@ -251,9 +297,10 @@ template <typename Word, bool FIRST>
 static __global__ void __launch_bounds__(AGGREGATE_GATHERERS, 1)
     aggregate_gather(aggregate_state<Word> s) {
   DZO_BLOCK_MEMORY(unsigned char, memory);
-  __shared__ bool none, full;
+  __shared__ bool full;
   __shared__ uint32_t halved;
   uint32_t part = blockIdx.x, passes = 0, tiles = s.counts->rest > 0 ? s.tiles : 0;
+  bool hot = aggregate_use_hot(s);
   aggregate_table<Word> t;
   t.slots = s.table_slots;
   t.keys = (Word *)memory;
@@ -265,13 +312,14 @@ static __global__ void __launch_bounds__(AGGREGATE_GATHERERS, 1)
   while (t.begin < AGGREGATE_SLICES) {
     aggregate_table_clear<Word, FIRST>(s, t);
     if (threadIdx.x == 0)
-      none = full = false;
+      full = false;
     __syncthreads();
     t.end = t.begin + (AGGREGATE_SLICES >> halved);
-    bool fits = aggregate_put_hot<Word, FIRST>(s, t, &none, part);
-    fits = aggregate_put_part<Word, FIRST>(s, t, &none, &full, part, tiles) && fits;
+    uint32_t taken = 0;
+    bool fits = !hot || aggregate_put_hot<Word, FIRST>(s, t, &taken, part);
+    fits = aggregate_put_part<Word, FIRST>(s, t, &taken, &full, part, tiles) && fits;
     if (!__syncthreads_or(!fits)) {
-      aggregate_put_out<Word, FIRST>(s, t, none);
+      aggregate_put_out<Word, FIRST>(s, t, taken);
       __syncthreads();
       t.begin = t.end;
       continue;

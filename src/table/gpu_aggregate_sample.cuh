@@ -92,6 +92,7 @@ static __device__ __forceinline__ void aggregate_heat(const aggregate_state<Word
     key = aggregate_mixed(s.keys[dzo_load_shared(&s.sampled_at[(uint32_t)rank])], s.mix);
     atomicAdd(&s.counts->hot, 1u);
     atomicAdd(&s.counts->hot_taken, (uint32_t)(rank >> 32));
+    atomicMax(&s.counts->most, (uint32_t)(rank >> 32));
   }
   s.hot_keys[i] = key;
 }

@@ -7,7 +7,7 @@
 
 #include "table/gpu_aggregate.cuh"
 
-enum { AGGREGATE_NOWHERE = -1 };
+enum { AGGREGATE_NOWHERE = -1, AGGREGATE_TAKEN = 0xffff };
 
 /* A block's shared memory. */
 template <typename Word> struct aggregate_tile {
@@ -95,26 +95,31 @@ static __device__ __forceinline__ uint32_t aggregate_scan(uint32_t *counts, unsi
   return total;
 }
 
+/* A record is summed up if its key is hot: then AGGREGATE_TAKEN; else counted in its part: then its
+ * rank there. */
 template <typename Word, bool FIRST>
-static __device__ __forceinline__ void aggregate_sum_hot(const aggregate_state<Word> &s,
-                                                         const aggregate_tile<Word> &t, int slot,
-                                                         uint32_t position) {
-  aggregate_into_block(s.kind, &t.hot_sums[slot], aggregate_value(s, position));
+static __device__ __forceinline__ uint16_t aggregate_sift(const aggregate_state<Word> &s,
+                                                          const aggregate_tile<Word> &t, bool hot,
+                                                          Word key, Word value, uint32_t position) {
+  int slot =
+      hot ? aggregate_hot(t.hot_keys, key, aggregate_top(key, s.hot_bits)) : (int)AGGREGATE_NOWHERE;
+  if (slot < 0)
+    return (uint16_t)atomicAdd(&t.begin[aggregate_top(key, s.part_bits)], 1u);
+  aggregate_into_block(s.kind, &t.hot_sums[slot], value);
   if (FIRST)
     atomicMin(&t.hot_first[slot], position);
+  return AGGREGATE_TAKEN;
 }
 
-/* One tile. A record's place is its part and its rank there, or AGGREGATE_NOWHERE if its key is
- * hot.
- */
+/* One tile, put in order in shared memory. Returns how many records are left of it. */
 template <typename Word, bool FIRST, unsigned THREADS, unsigned EACH>
 static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_state<Word> &s,
                                                                 const aggregate_tile<Word> &t,
                                                                 uint32_t tile, bool hot) {
   uint32_t base = tile * s.tile, count = min(s.count - base, s.tile);
   unsigned parts = 1u << s.part_bits;
-  Word key[EACH];
-  int place[EACH];
+  Word key[EACH], value[EACH];
+  uint16_t rank[EACH];
   for (unsigned i = threadIdx.x; i < parts; i += THREADS)
     t.begin[i] = 0;
 #pragma unroll
@@ -122,33 +127,30 @@ static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_
     uint32_t at = j * THREADS + threadIdx.x;
     key[j] = at < count ? __ldcs(s.keys + base + at) : (Word)0;
   }
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++) {
+    uint32_t at = j * THREADS + threadIdx.x;
+    value[j] = at < count ? aggregate_value(s, base + at) : (Word)0;
+  }
   __syncthreads();
 #pragma unroll
   for (unsigned j = 0; j < EACH; j++) {
     uint32_t at = j * THREADS + threadIdx.x;
-    place[j] = AGGREGATE_NOWHERE;
-    if (at >= count)
-      continue;
     key[j] = aggregate_mixed(key[j], s.mix);
-    int slot = hot ? aggregate_hot(t.hot_keys, key[j], aggregate_top(key[j], s.hot_bits))
-                   : AGGREGATE_NOWHERE;
-    unsigned part = aggregate_top(key[j], s.part_bits);
-    if (slot >= 0)
-      aggregate_sum_hot<Word, FIRST>(s, t, slot, base + at);
-    else
-      place[j] = (int)(part << 16 | atomicAdd(&t.begin[part], 1u));
+    rank[j] = AGGREGATE_TAKEN;
+    if (at < count)
+      rank[j] = aggregate_sift<Word, FIRST>(s, t, hot, key[j], value[j], base + at);
   }
   __syncthreads();
   uint32_t rest = aggregate_scan<THREADS>(t.begin, parts);
 #pragma unroll
   for (unsigned j = 0; j < EACH; j++) {
-    if (place[j] == AGGREGATE_NOWHERE)
+    if (rank[j] == AGGREGATE_TAKEN)
       continue;
-    uint32_t at = j * THREADS + threadIdx.x;
-    uint32_t to = t.begin[(unsigned)place[j] >> 16] + ((unsigned)place[j] & 0xffff);
-    t.records[to] = {key[j], aggregate_value(s, base + at)};
+    uint32_t to = t.begin[aggregate_top(key[j], s.part_bits)] + rank[j];
+    t.records[to] = {key[j], value[j]};
     if (FIRST)
-      t.at[to] = (uint16_t)at;
+      t.at[to] = (uint16_t)(j * THREADS + threadIdx.x);
   }
   __syncthreads();
   return rest;
@@ -178,7 +180,7 @@ static __global__ void __launch_bounds__(THREADS, 1024 / THREADS)
     aggregate_tiles(aggregate_state<Word> s) {
   DZO_BLOCK_MEMORY(unsigned char, memory);
   aggregate_tile<Word> t = aggregate_tile_at(memory, s);
-  bool hot = s.counts->hot > 0;
+  bool hot = aggregate_use_hot(s);
   uint32_t rest = 0;
   for (unsigned i = threadIdx.x; i < aggregate_hot_slots(s) && hot; i += THREADS) {
     t.hot_keys[i] = s.hot_keys[i];

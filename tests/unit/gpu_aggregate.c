@@ -122,7 +122,8 @@ static uint64_t key_of(shape shape, bool wide, uint64_t i, uint64_t keys) {
     id = i;
     break;
   default: /* chosen so that the mixed keys are next to each other, all ones among them */
-    return wide ? table_unmixed64(~(id % keys), MIX) : table_unmixed32((uint32_t) ~(id % keys), MIX);
+    return wide ? table_unmixed64(~(id % keys), MIX)
+                : table_unmixed32((uint32_t) ~(id % keys), MIX);
   }
   uint64_t key = id * UINT64_C(0x9e3779b97f4a7c15);
   return id == 3 ? 0 : id == 4 ? UINT64_MAX : wide ? key : (uint32_t)key;
