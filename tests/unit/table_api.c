@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 /* What a table's entries promise beside their answers: arguments, messages, full tables, saved
  * bytes, memory that runs out at any place, cancelling. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,12 +13,7 @@
 #include <cmocka.h>
 
 #include "failing_memory.h"
-#include "random_graphs.h"
-#include "table/table.h"
-#include "table_checks.h"
-
-static const int widths[][2] = {{32, 32}, {64, 64}, {64, 32}, {32, 64}};
-enum { WIDTHS = sizeof widths / sizeof *widths };
+#include "table_calls.h"
 
 static dzo_context *open_context(int threads) {
   dzo_context_options options;
@@ -27,14 +23,6 @@ static dzo_context *open_context(int threads) {
   dzo_context *context = NULL;
   assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
   return context;
-}
-
-static dzo_table_options options_of(int width) {
-  dzo_table_options options;
-  dzo_table_options_init(&options);
-  options.key_bits = widths[width][0];
-  options.value_bits = widths[width][1];
-  return options;
 }
 
 static void expect_failure(const dzo_context *context, dzo_status status, dzo_status expected,
@@ -139,9 +127,9 @@ static int count_visits(void *user, uint64_t key, uint64_t value) {
 static void an_empty_table_has_answers(void **state) {
   (void)state;
   dzo_context *context = open_context(2);
-  for (int w = 0; w < WIDTHS; w++) {
+  for (int w = 0; w < TABLE_WIDTHS; w++) {
     checked_table t;
-    dzo_table_options options = options_of(w);
+    dzo_table_options options = options_of_width(w);
     checked_table_open(&t, context, &options);
     uint64_t keys[2] = {0, UINT64_MAX}, results[2] = {9, 9}, counted = 9, visits = 1;
     uint8_t found[2] = {9, 9};
@@ -169,7 +157,7 @@ static void an_empty_table_has_answers(void **state) {
 static void the_short_forms_count(void **state) {
   (void)state;
   dzo_context *context = open_context(2);
-  dzo_table_options options = options_of(2); /* 64-bit keys, 32-bit values */
+  dzo_table_options options = options_of_width(2); /* 64-bit keys, 32-bit values */
   dzo_table *table = NULL;
   table_must(context, dzo_table_create(context, &options, &table));
   uint64_t keys[] = {5, 5, 7, UINT64_MAX}, counted, visits = 2;
@@ -204,8 +192,8 @@ static void the_short_forms_count(void **state) {
 static void a_full_table_says_so_and_goes_on(void **state) {
   (void)state;
   dzo_context *context = open_context(2);
-  for (int w = 0; w < WIDTHS; w++) {
-    dzo_table_options options = options_of(w);
+  for (int w = 0; w < TABLE_WIDTHS; w++) {
+    dzo_table_options options = options_of_width(w);
     options.fixed = 1;
     for (uint64_t capacity = 0; capacity <= 3000; capacity = 3 * capacity + 1) {
       options.capacity = capacity;
@@ -233,44 +221,16 @@ static void a_full_table_says_so_and_goes_on(void **state) {
 
 /* ---- Saved bytes ----------------------------------------------------------------------------- */
 
-enum { HEADER = 64, MOST_BYTES = 4096 };
-
-typedef struct bytes {
-  unsigned char data[MOST_BYTES];
-  size_t count, at;
-  int64_t calls_left; /* until one fails; < 0: none does */
-} bytes;
-
-static dzo_status write_bytes(void *user, const void *data, size_t count) {
-  bytes *b = user;
-  if (b->calls_left-- == 0)
-    return DZO_E_IO;
-  assert_true(count <= MOST_BYTES - b->count);
-  memcpy(b->data + b->count, data, count);
-  b->count += count;
-  return DZO_OK;
-}
-
-static dzo_status read_bytes(void *user, void *data, size_t count, size_t *got) {
-  bytes *b = user;
-  if (b->calls_left-- == 0)
-    return DZO_E_IO;
-  *got = b->count - b->at < count ? b->count - b->at : count;
-  memcpy(data, b->data + b->at, *got);
-  b->at += *got;
-  return DZO_OK;
-}
-
-static void save_some(dzo_context *context, const dzo_table_options *options, bytes *b) {
+static void save_some(dzo_context *context, const dzo_table_options *options, table_bytes *b) {
   dzo_table *table = NULL;
   uint64_t keys[] = {0, 1, UINT64_MAX, 99, 5, UINT64_MAX - 1};
   table_must(context, dzo_table_create(context, options, &table));
   table_must(context, dzo_table_insert(table, 6, keys, keys, NULL));
-  *b = (bytes){.calls_left = -1};
-  table_must(context, dzo_table_save(table, write_bytes, b));
+  *b = (table_bytes){.calls_left = -1};
+  table_must(context, dzo_table_save(table, write_table_bytes, b));
   for (int64_t k = 0;; k++) {
-    bytes again = {.calls_left = k};
-    dzo_status status = dzo_table_save(table, write_bytes, &again);
+    table_bytes again = {.calls_left = k};
+    dzo_status status = dzo_table_save(table, write_table_bytes, &again);
     if (again.calls_left >= 0)
       break;
     expect_failure(context, status, DZO_E_IO, "written");
@@ -278,49 +238,37 @@ static void save_some(dzo_context *context, const dzo_table_options *options, by
   dzo_table_destroy(table);
 }
 
-static dzo_status load(dzo_context *context, const bytes *from, bool summed) {
-  bytes b = *from;
-  dzo_table *table = (dzo_table *)&b;
-  dzo_status status = summed ? dzo_table_load(context, read_bytes, &b, &table)
-                             : table_load_unsummed(context, read_bytes, &b, &table);
-  assert_true((status == DZO_OK) == (table != NULL));
-  if (table != NULL)
-    assert_true(b.at <= b.count);
-  dzo_table_destroy(table);
-  return status;
-}
-
 static void every_damage_is_found(void **state) {
   (void)state;
   dzo_context *context = open_context(2);
-  for (int w = 0; w < WIDTHS; w++) {
-    dzo_table_options options = options_of(w);
+  for (int w = 0; w < TABLE_WIDTHS; w++) {
+    dzo_table_options options = options_of_width(w);
     options.fixed = w % 2;
     options.capacity = 100;
-    bytes good, b;
+    table_bytes good, b;
     save_some(context, &options, &good);
-    table_must(context, load(context, &good, true));
+    table_must(context, load_table_bytes(context, &good, true));
     for (size_t i = 0; i < good.count; i++) {
       b = good;
       b.count = i;
-      expect_failure(context, load(context, &b, true), DZO_E_FORMAT, "ends too early");
+      expect_failure(context, load_table_bytes(context, &b, true), DZO_E_FORMAT, "ends too early");
       for (int bit = 0; bit < 8; bit++) {
         b = good;
         b.data[i] ^= (unsigned char)(1 << bit);
-        expect_failure(context, load(context, &b, true), DZO_E_FORMAT, "byte ");
+        expect_failure(context, load_table_bytes(context, &b, true), DZO_E_FORMAT, "byte ");
       }
     }
     for (int64_t k = 0; k < 3; k++) {
       b = good;
       b.calls_left = k;
-      expect_failure(context, load(context, &b, true), DZO_E_IO, "read");
+      expect_failure(context, load_table_bytes(context, &b, true), DZO_E_IO, "read");
     }
     assert_int_equal(dzo_context_memory_used(context), 0);
   }
   dzo_context_destroy(context);
 }
 
-static void put_number(bytes *b, size_t at, size_t size, uint64_t number) {
+static void put_number(table_bytes *b, size_t at, size_t size, uint64_t number) {
   for (size_t i = 0; i < size; i++)
     b->data[at + i] = (unsigned char)(number >> 8 * i);
 }
@@ -329,16 +277,16 @@ static void put_number(bytes *b, size_t at, size_t size, uint64_t number) {
 static void false_headers_are_refused(void **state) {
   (void)state;
   dzo_context *context = open_context(1);
-  dzo_table_options options = options_of(1);
+  dzo_table_options options = options_of_width(1);
   options.fixed = 1;
   options.capacity = 6;
-  bytes good, b;
+  table_bytes good, b;
   save_some(context, &options, &good);
 #define CHANGED(at, size, number, expected, part)                                                  \
   do {                                                                                             \
     b = good;                                                                                      \
     put_number(&b, at, size, number);                                                              \
-    expect_failure(context, load(context, &b, false), expected, part);                             \
+    expect_failure(context, load_table_bytes(context, &b, false), expected, part);                 \
   } while (0)
   CHANGED(8, 4, 2, DZO_E_UNSUPPORTED, "version 2");
   CHANGED(12, 4, 2, DZO_E_FORMAT, "header");
@@ -351,114 +299,34 @@ static void false_headers_are_refused(void **state) {
   CHANGED(40, 8, 0, DZO_E_FORMAT, "header");
   CHANGED(40, 8, UINT64_C(0x7ff8000000000000), DZO_E_FORMAT, "header"); /* not a number */
   b = good;                                                             /* a key twice */
-  memcpy(b.data + HEADER, b.data + HEADER + 16, 16);
-  expect_failure(context, load(context, &b, false), DZO_E_FORMAT, "twice");
+  memcpy(b.data + TABLE_HEADER, b.data + TABLE_HEADER + 16, 16);
+  expect_failure(context, load_table_bytes(context, &b, false), DZO_E_FORMAT, "twice");
   b = good; /* what stands behind belongs to others */
   b.count += 5;
-  table_must(context, load(context, &b, true));
+  table_must(context, load_table_bytes(context, &b, true));
   dzo_context_destroy(context);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* A call that may want memory; the table is `t`, which it leaves as the map says. */
-typedef dzo_status (*table_call)(checked_table *t);
-
-enum { SOME = 700, MORE = 3000 };
-
-static uint64_t some_keys[MORE];
-static uint8_t some_operations[MORE];
-
-static dzo_status run_some(checked_table *t, dzo_table_operation operation, uint64_t count) {
-  checked_batch b = {.operation = operation,
-                     .wants_results = true,
-                     .wants_answers = true,
-                     .count = count,
-                     .keys = some_keys,
-                     .values = some_keys};
-  if (operation == DZO_TABLE_MIXED)
-    b.operations = some_operations;
-  checked_table_run(t, &b);
-  return t->status;
-}
-
-static dzo_status grow(checked_table *t) { return run_some(t, DZO_TABLE_ADD, MORE); }
-static dzo_status mix(checked_table *t) { return run_some(t, DZO_TABLE_MIXED, MORE); }
-static dzo_status find(checked_table *t) { return run_some(t, DZO_TABLE_FIND, SOME); }
-static dzo_status erase(checked_table *t) { return run_some(t, DZO_TABLE_ERASE, MORE); }
-static dzo_status reserve(checked_table *t) { return dzo_table_reserve(t->table, 20000); }
-static dzo_status shrink(checked_table *t) { return dzo_table_shrink(t->table); }
-
-static dzo_status export(checked_table *t) {
-  static uint64_t keys[MORE], values[MORE];
-  assert_true(dzo_table_size(t->table) <= MORE);
-  return dzo_table_export_into(t->table, keys, values);
-}
-
-static int go_on(void *user, uint64_t key, uint64_t value) {
-  (void)user, (void)key, (void)value;
-  return 0;
-}
-static dzo_status walk(checked_table *t) { return dzo_table_for_each(t->table, go_on, NULL); }
-
-static dzo_status stats(checked_table *t) {
-  dzo_table_stats s = {.size = sizeof s};
-  return dzo_table_stats_into(t->table, &s);
-}
-
-static dzo_status copy(checked_table *t) {
-  dzo_table *table = (dzo_table *)t;
-  dzo_status status = dzo_table_copy(t->table, t->context, &table);
-  assert_true((status == DZO_OK) == (table != NULL));
-  dzo_table_destroy(table);
-  return status;
-}
-
-static dzo_status throw_away(void *user, const void *data, size_t count) {
-  (void)user, (void)data, (void)count;
-  return DZO_OK;
-}
-static dzo_status save(checked_table *t) { return dzo_table_save(t->table, throw_away, NULL); }
-
-static bytes saved; /* some pairs of 32-bit words */
-static dzo_status load_saved(checked_table *t) { return load(t->context, &saved, true); }
-
-static dzo_status create(checked_table *t) {
-  dzo_table *table = (dzo_table *)t;
-  dzo_status status = dzo_table_create(t->context, NULL, &table);
-  assert_true((status == DZO_OK) == (table != NULL));
-  dzo_table_destroy(table);
-  return status;
-}
-
-/* A table with some pairs. */
-static void open_some(checked_table *t, dzo_context *context, int width) {
-  dzo_table_options options = options_of(width);
-  checked_table_open(t, context, &options);
-  t->may_fail = true;
-  assert_int_equal(run_some(t, DZO_TABLE_INSERT, SOME), DZO_OK);
-}
-
 /* Fails the first, the second, ... allocation of the call, until it gets through. */
-static void starve(table_call call, int width, const char *name) {
+static void starve(const table_call *call, int width) {
   for (int64_t k = 0;; k++) {
     failing_memory memory;
     dzo_context *context = failing_context(&memory, 2);
     assert_non_null(context);
     checked_table t;
-    open_some(&t, context, width);
+    open_some_table(&t, context, width);
     __atomic_store_n(&memory.left, k, __ATOMIC_RELAXED);
-    dzo_status status = call(&t);
+    dzo_status status = call->call(&t);
     bool failed = __atomic_load_n(&memory.left, __ATOMIC_RELAXED) < 0;
     __atomic_store_n(&memory.left, -1, __ATOMIC_RELAXED);
     if (status != DZO_OK && (!failed || status != DZO_E_MEMORY))
-      fail_msg("%s: %s (%s) when allocation %d failed", name, dzo_status_name(status),
+      fail_msg("%s: %s (%s) when allocation %d failed", call->name, dzo_status_name(status),
                dzo_context_message(context), (int)k);
     if (status == DZO_E_MEMORY)
       expect_failure(context, status, DZO_E_MEMORY, "allocate");
-    checked_table_compare(&t, false);
-    assert_int_equal(run_some(&t, DZO_TABLE_ASSIGN, MORE), DZO_OK); /* and goes on */
-    checked_table_compare(&t, false);
+    expect_to_go_on(&t);
     checked_table_close(&t);
     assert_int_equal(dzo_context_memory_used(context), 0);
     dzo_context_destroy(context);
@@ -469,31 +337,11 @@ static void starve(table_call call, int width, const char *name) {
   }
 }
 
-static void fill_some(void) {
-  random_source random = {5};
-  for (uint64_t i = 0; i < MORE; i++) {
-    some_keys[i] = random_below(&random, MORE);
-    some_operations[i] = (uint8_t)random_below(&random, DZO_TABLE_MIXED);
-  }
-}
-
 static void memory_that_runs_out_is_survived(void **state) {
   (void)state;
-  static const struct {
-    const char *name;
-    table_call call;
-  } calls[] = {{"create", create},  {"grow", grow},     {"mix", mix},       {"find", find},
-               {"erase", erase},    {"shrink", shrink}, {"export", export}, {"reserve", reserve},
-               {"walk", walk},      {"stats", stats},   {"copy", copy},     {"save", save},
-               {"load", load_saved}};
-  fill_some();
-  dzo_context *context = open_context(1);
-  dzo_table_options options = options_of(0);
-  save_some(context, &options, &saved);
-  dzo_context_destroy(context);
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-    for (int width = 0; width < WIDTHS - 1; width++)
-      starve(calls[i].call, width, calls[i].name);
+  for (int i = 0; i < table_call_count; i++)
+    for (int width = 0; width < TABLE_WIDTHS - 1; width++)
+      starve(&table_calls[i], width);
 }
 
 /* ---- Cancelling ------------------------------------------------------------------------------ */
@@ -506,11 +354,9 @@ static int countdown(void *user, const char *phase, uint64_t done, uint64_t tota
 
 static void cancelling_leaves_a_table_that_goes_on(void **state) {
   (void)state;
-  static const table_call calls[] = {grow, mix, find, erase, walk, copy, save, load_saved, reserve};
-  fill_some();
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+  for (int i = 0; i < table_call_count; i++) {
     for (int polls = 0; polls < 4; polls++) {
-      int left = 1000000;
+      int left = INT_MAX;
       dzo_context_options options;
       dzo_context_options_init(&options);
       options.device = DZO_DEVICE_CPU;
@@ -520,18 +366,16 @@ static void cancelling_leaves_a_table_that_goes_on(void **state) {
       dzo_context *context = NULL;
       assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
       checked_table t;
-      open_some(&t, context, (int)i % WIDTHS);
+      open_some_table(&t, context, i % TABLE_WIDTHS);
       left = polls;
-      dzo_status status = calls[i](&t);
+      dzo_status status = table_calls[i].call(&t);
       if (status == DZO_E_CANCELLED)
         assert_true(left < 0);
       else
         assert_int_equal(status, DZO_OK);
-      left = 1000000;
+      left = INT_MAX;
       dzo_context_resume(context);
-      checked_table_compare(&t, false);
-      assert_int_equal(run_some(&t, DZO_TABLE_ASSIGN, MORE), DZO_OK);
-      checked_table_compare(&t, false);
+      expect_to_go_on(&t);
       checked_table_close(&t);
       dzo_context_destroy(context);
     }
