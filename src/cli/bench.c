@@ -7,6 +7,7 @@
 
 #include "bench/read_bandwidth.h"
 #include "cli/bench_gpu.h"
+#include "cli/bench_table.h"
 
 enum { MAX_ROWS = 16 };
 
@@ -19,11 +20,13 @@ typedef struct bench_job {
   bool wrong; /* some row was not verified */
 } bench_job;
 
-static const char *const benchmarks[] = {"msf", NULL};
-static const char *const later[] = {"table", "knapsack", NULL};
+static const char *const benchmarks[] = {"msf", "table", NULL};
+static const char *const later[] = {"knapsack", NULL};
 static const char *const yardsticks[] = {"textbook", "prefetch", "none", NULL};
 static const char *const places[] = {"gpu", "host", NULL};
 static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
+static const char *const parts[] = {"all",   "operations", "mixed",    "growth",
+                                    "sweep", "aggregate",  "transfer", NULL};
 
 static void describe_processor(char text[128]) {
   dzo_device_info device;
@@ -100,6 +103,21 @@ static cli_exit run_gpu(cli_call *call) {
   return result;
 }
 
+static bool is_table(const cli_call *call) { return strcmp(call->operands[0], "table") == 0; }
+
+/* What only the other benchmark has. */
+static cli_exit check_benchmark(cli_call *call) {
+  static const char *const of_msf[] = {"graph", "scale", "yardstick", "from", "table", NULL};
+  static const char *const of_table[] = {"count", "part", NULL};
+  for (const char *const *option = is_table(call) ? of_msf : of_table; *option != NULL; option++) {
+    if (!cli_given(call, *option))
+      continue;
+    cli_error("bench: --%s is for dzo bench %s", *option, is_table(call) ? "msf" : "table");
+    return CLI_USAGE;
+  }
+  return CLI_DONE;
+}
+
 /* What only a GPU gives, or only the CPU's rows. */
 static cli_exit check_usage(cli_call *call, bool gpu) {
   static const char *const of_gpu[] = {"table", "from", NULL};
@@ -114,8 +132,21 @@ static cli_exit check_usage(cli_call *call, bool gpu) {
   return CLI_DONE;
 }
 
+static cli_exit run_table(cli_call *call) {
+  if (call->common->device.kind == DZO_DEVICE_HYBRID) {
+    cli_error("bench: dzo bench table measures one device: --device cpu or cuda");
+    return CLI_USAGE;
+  }
+  return bench_table_run(call, dzo_context_gpu(call->context) != NULL);
+}
+
 static cli_exit run(cli_call *call) {
   const bench_settings *settings = call->settings;
+  cli_exit usage = check_benchmark(call);
+  if (usage != CLI_DONE)
+    return usage;
+  if (is_table(call))
+    return run_table(call);
   bool automatic = settings->common.device.kind == DZO_DEVICE_AUTO;
   bool gpu = !(automatic && cli_given(call, "yardstick")) && dzo_context_gpu(call->context) != NULL;
   if (automatic && !gpu && (settings->table || cli_given(call, "from"))) {
@@ -133,7 +164,7 @@ static const cli_option options[] = {
     {.name = "quick",
      .kind = CLI_FLAG,
      SETTING(quick),
-     .help = "Small graphs: seconds instead of minutes."},
+     .help = "Small graphs and tables: seconds instead of minutes."},
     {.name = "graph",
      .kind = CLI_CHOICE,
      .choices = graphs,
@@ -155,7 +186,8 @@ static const cli_option options[] = {
      .minimum = 1,
      .maximum = 1000,
      SETTING(repeats),
-     .help = "Solve each graph N times; medians and minima are shown. In GPU memory 7 times "
+     .help = "Solve each graph, or run each batch, N times; medians and minima are shown. In GPU "
+             "memory 7 times "
              "unless N is given."},
     {.name = "yardstick",
      .kind = CLI_CHOICE,
@@ -178,12 +210,29 @@ static const cli_option options[] = {
      SETTING(table),
      .help = "R-MAT and SSCA2 at scales 16 to 27 on the GPU, the CPU and both, in millions of "
              "edges a second."},
+    {.name = "count",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .initial = "0",
+     .minimum = 0,
+     .maximum = UINT64_C(1) << 30,
+     SETTING(count),
+     .help = "Tables of N keys; 0: 2^26 on a GPU, 2^24 on the CPU."},
+    {.name = "part",
+     .kind = CLI_CHOICE,
+     .choices = parts,
+     .initial = "all",
+     SETTING(part),
+     .help = "Only this part of dzo bench table: the single operations; a mixed batch; growth; "
+             "filling a table step by step; counting records; or, on a GPU, the whole way from "
+             "host memory and back."},
     {.name = "plot",
      .kind = CLI_FILE,
      .argument = "DIR",
      SETTING(plot),
      .help = "Write data and a gnuplot script to the folder DIR and, where gnuplot is installed, "
-             "draw DIR/msf.png, DIR/msf-gpu.png, or DIR/msf-table.png and .svg."},
+             "draw DIR/msf.png, DIR/msf-gpu.png, DIR/msf-table.png and .svg, or DIR/table.png and "
+             ".svg."},
     {.name = NULL}};
 
 static const char *const examples[] = {"dzo bench msf --quick",
@@ -192,6 +241,8 @@ static const char *const examples[] = {"dzo bench msf --quick",
                                        "dzo bench msf --device cuda --json",
                                        "dzo bench msf --device hybrid --graph rmat --scale 24",
                                        "dzo bench msf --device cuda --table --plot plots",
+                                       "dzo bench table --device cpu --quick",
+                                       "dzo bench table --device cuda --plot plots --json",
                                        NULL};
 
 const cli_command cli_bench_command = {
@@ -201,7 +252,8 @@ const cli_command cli_bench_command = {
                   .choices = benchmarks,
                   .later = later,
                   .help = "msf: spanning forests beside a sequential filter-Kruskal and the time "
-                          "of one pass over the graph."}},
+                          "of one pass over the graph. table: hash tables beside the published "
+                          "GPU table, or beside its method on the CPU."}},
     .options = options,
     .settings_size = sizeof(bench_settings),
     .examples = examples,

@@ -28,15 +28,17 @@ void table_print_header(FILE *out, const table_bench *bench) {
                   bench->gpu.machine.gpu, bench->read_rate / 1e9,
                   bench->gpu.machine.near_rate / 1e9, bench->gpu.machine.far_rate / 1e9);
   (void)fprintf(out,
-                "millions of queries a second\n\n%-11s %-14s %-12s %4s %10s %6s %8s %8s %8s "
+                "millions of queries a second\n\n%-11s %-14s %-13s %4s %10s %6s %8s %8s %8s "
                 "%6s %8s\n",
                 "part", "operation", "keys", "bits", "count", "load", "ordered", "any", "seed",
                 "ratio", "goal");
 }
 
 void table_print_row(FILE *out, const table_row *row) {
-  (void)fprintf(out, "%-11s %-14s %-12s %4d %10llu %6.3f", row->part, row->operation, row->data,
-                row->bits, (unsigned long long)row->keys, row->load);
+  (void)fprintf(out, "%-11s %-14s %-13s %4d %10llu", row->part, row->operation, row->data,
+                row->bits, (unsigned long long)row->keys);
+  (void)(row->load > 0 || strcmp(row->part, "sweep") == 0 ? fprintf(out, " %6.3f", row->load)
+                                                          : fprintf(out, " %6s", "-"));
   if (!row->verified) {
     (void)fprintf(out, " not verified: %s\n", row->reason);
     return;

@@ -114,3 +114,41 @@ need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
   expect 2 dzo bench msf --device cuda --yardstick none
   one_error '--yardstick is for the CPU'
 }
+
+# ---- Tables ----
+
+@test "bench table measures and verifies every part" {
+  expect 0 dzo bench table --device cpu --count 3000 --repeats 1
+  [ ! -s err ]
+  for row in "operations +insert +unique +32 +3000 +0\.950" "operations +refill +unique +64 " \
+    "mixed +80/10/10 " "growth +double " "sweep +insert +unique +32 +[0-9]+ +0\.938" \
+    "aggregate +add +1 K even " "aggregate +add +16 M zipf 1\.2 "; do
+    grep -Eq "^$row" out
+  done
+  ! grep -q 'not verified' out
+}
+
+@test "bench table --json and --plot" {
+  need_python
+  expect 0 dzo bench table --device cpu --count 2000 --repeats 2 --part sweep --json --plot plots
+  [ "$(json 'd["benchmark"], len(d["results"])')" = "('table', 31)" ]
+  [ "$(json 'all(r["verified"] and r["rate"]["ordered"] > 0 for r in d["results"])')" = True ]
+  [ "$(grep -vc '^#' plots/table.dat)" -eq 31 ]
+  [ -s plots/table.gp ]
+}
+
+@test "bench table refuses what only bench msf has, and the other way round" {
+  expect 2 dzo bench table --device cpu --scale 5
+  grep -q -e '--scale is for dzo bench msf' err
+  expect 2 dzo bench msf --device cpu --part sweep
+  grep -q -e '--part is for dzo bench table' err
+  expect 2 dzo bench table --device hybrid
+}
+
+@test "bench table on the GPU verifies every part" {
+  need_gpu
+  expect 0 dzo bench table --device cuda --count 3000 --repeats 1
+  [ ! -s err ]
+  grep -Eq '^transfer +end to end ' out
+  ! grep -q 'not verified' out
+}
