@@ -404,6 +404,11 @@ void checked_table_run(checked_table *t, const checked_batch *batch) {
   uint64_t size_before = oracle_table_size(t->oracle);
   run_on_table(t, &r);
   t->status = r.status;
+  if (t->may_lose && r.status == DZO_E_DEVICE_FAILED) {
+    free(r.results);
+    free(r.answers);
+    return;
+  }
   check_fullness(t, &r, size_before);
   t->refused += r.counts.refused;
   if (batch->any)

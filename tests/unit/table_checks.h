@@ -16,6 +16,7 @@ typedef struct checked_table {
   uint64_t capacity;  /* that a fixed table has to hold */
   uint64_t refused;   /* queries so far */
   bool may_fail;      /* for want of memory, or cancelled: then what is refused is not done */
+  bool may_lose;      /* with its GPU: then nothing is looked at */
   dzo_status status;  /* of the last batch */
   const char *device; /* for messages */
 } checked_table;
