@@ -69,6 +69,7 @@ struct dzo_table {
   void *state;
   dzo_table_options options; /* as created, or reserved since */
   uint64_t handles;          /* that exist now; accessed atomically */
+  struct table_share *share; /* what they have in common, from the first on; accessed atomically */
   bool viewed;               /* between view_begin and view_end */
   bool lost;                 /* the GPU failed, and the contents with it */
 };
