@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "device/device.h"
+#include "table/handle.h"
 
 #define MOST_CAPACITY (UINT64_C(1) << 48)
 
@@ -188,6 +189,7 @@ dzo_status dzo_table_create(dzo_context *context, const dzo_table_options *optio
 void dzo_table_destroy(dzo_table *table) {
   if (table == NULL)
     return;
+  table_share_free(table->share);
   table->engine->destroy(table->state);
   dzo_free(table);
 }
