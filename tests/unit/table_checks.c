@@ -431,17 +431,17 @@ void checked_table_compare(const checked_table *t, bool on_gpu) {
   table_must(t->context, dzo_table_export_into(t->table, far_keys, far_values));
   take_back(unit, keys, far_keys, key_bytes);
   take_back(unit, values, far_values, value_bytes);
-  oracle_table *seen = oracle_table_make(t->value_bits);
+  oracle_table_new_round(t->oracle);
   for (uint64_t i = 0; i < size; i++) {
     uint64_t key = item_at(keys, t->key_bits, i), value = item_at(values, t->value_bits, i);
-    uint64_t right, ignored;
-    if (!oracle_table_get(t->oracle, key, &right) || value != right)
+    uint64_t right;
+    bool again;
+    if (!oracle_table_get_once(t->oracle, key, &right, &again) || value != right)
       fail_msg("%s: the table has %#llx -> %#llx, which is wrong", t->device,
                (unsigned long long)key, (unsigned long long)value);
-    if (oracle_table_run(seen, DZO_TABLE_INSERT, key, value, &ignored) != DZO_TABLE_INSERTED)
+    if (again)
       fail_msg("%s: key %#llx stands twice in the table", t->device, (unsigned long long)key);
   }
-  oracle_table_free(seen);
   free(keys);
   free(values);
 }

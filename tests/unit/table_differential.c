@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include "random_graphs.h"
+#include "table/cpu.h"
+#include "table/gpu.h"
 #include "table/hybrid.h"
 #include "table_checks.h"
 
@@ -250,13 +252,39 @@ static dzo_status read_bytes(void *user, void *data, size_t count, size_t *got) 
   return DZO_OK;
 }
 
-static void use_small_pieces(world *w) {
-  if (dzo_table_device(w->t.table) != DZO_DEVICE_HYBRID || random_below(&w->random, 3) == 0)
+static void tune_cpu(world *w, table_cpu *t) {
+  t->sizes = (table_cpu_sizes){.region_buckets = 2 + random_below(&w->random, 200),
+                               .piece = 500 + random_below(&w->random, 40000),
+                               .direct = random_below(&w->random, 2000)};
+}
+
+static void tune_gpu(world *w, table_gpu *g) {
+  g->sizes.piece = 500 + random_below(&w->random, 40000);
+  g->sizes.host_piece = 500 + random_below(&w->random, 40000);
+  g->sizes.direct = 1 + random_below(&w->random, 2000);
+}
+
+/* Sizes beyond which engines do as with large tables and batches, so that small ones get there. */
+static void tune(world *w) {
+  if (random_below(&w->random, 3) == 0)
     return;
-  table_hybrid *h = w->t.table->state;
-  h->piece = 1 + random_below(&w->random, 30000);
-  h->alone = random_below(&w->random, 2000);
-  table_hybrid_free_room(&h->parted);
+  void *state = w->t.table->state;
+  switch (dzo_table_device(w->t.table)) {
+  case DZO_DEVICE_CPU:
+    tune_cpu(w, state);
+    break;
+  case DZO_DEVICE_CUDA:
+    tune_gpu(w, state);
+    break;
+  default: {
+    table_hybrid *h = state;
+    h->piece = 1 + random_below(&w->random, 30000);
+    h->alone = random_below(&w->random, 2000);
+    table_hybrid_free_room(&h->parted);
+    tune_cpu(w, h->part[ON_CPU]);
+    tune_gpu(w, h->part[ON_GPU]);
+  }
+  }
 }
 
 /* Go on with another table of the same contents. */
@@ -266,7 +294,7 @@ static void replace(world *w, dzo_table *table, const way *way) {
   w->t.context = way->context;
   w->t.device = way->name;
   w->way = way;
-  use_small_pieces(w);
+  tune(w);
 }
 
 static void copy_table(world *w) {
@@ -347,11 +375,13 @@ static void random_event(world *w) {
 
 /* ---- Lives ----------------------------------------------------------------------------------- */
 
-static void open_world(world *w, const way *way, uint64_t seed) {
+static void open_world(world *w, const way *way, uint64_t seed, bool large) {
   static const double loads[] = {0.25, 0.5, 0.8, 0.9, 0.95};
   *w = (world){.way = way, .random = {seed}};
   random_source *r = &w->random;
   w->range = 1 + (random_bits(r) >> 44 >> random_below(r, 14)) / 4;
+  if (large)
+    w->range += 200000 + random_below(r, 400000);
   w->keys = (shape)random_below(r, SHAPES);
   dzo_table_options options;
   dzo_table_options_init(&options);
@@ -366,12 +396,12 @@ static void open_world(world *w, const way *way, uint64_t seed) {
   options.seed = w->keys == CLASHING ? 0 : random_bits(r) & random_bits(r);
   checked_table_open(&w->t, way->context, &options);
   w->t.device = way->name;
-  use_small_pieces(w);
+  tune(w);
 }
 
 static void live(const way *way, uint64_t seed, uint64_t budget, uint64_t *refused) {
   world w;
-  open_world(&w, way, seed);
+  open_world(&w, way, seed, budget > MOST_QUERIES);
   while (w.spent < budget) {
     uint64_t before = w.spent;
     random_batch(&w, budget - w.spent);
@@ -386,12 +416,14 @@ static void live(const way *way, uint64_t seed, uint64_t budget, uint64_t *refus
   checked_table_close(&w.t);
 }
 
+/* Half of the queries in one life, the others in many short ones. */
 static void tables_equal_a_plain_map(void **state) {
   (void)state;
   uint64_t each = operation_count() / (uint64_t)ways_open, refused = 0;
   for (int i = 0; i < ways_open; i++)
     for (uint64_t world = 0; world < WORLDS; world++)
-      live(&ways[i], world + (uint64_t)i * WORLDS, each / WORLDS + 1, &refused);
+      live(&ways[i], world + (uint64_t)i * (WORLDS + 1),
+           world == 0 ? each / 2 : each / 2 / (WORLDS - 1) + 1, &refused);
   print_message("%d ways, %d queries each; %d were refused\n", ways_open, (int)each, (int)refused);
 }
 

@@ -9,11 +9,13 @@ enum { CHAINS = 1 << 16 };
 typedef struct node {
   struct node *next;
   uint64_t key, value;
+  uint64_t round; /* in which it was asked for */
 } node;
 
 struct oracle_table {
   int value_bits;
   uint64_t size;
+  uint64_t round;
   node *chains[CHAINS];
 };
 
@@ -83,6 +85,18 @@ static node **place_of(oracle_table *oracle, uint64_t key) {
   while (*at != NULL && (*at)->key != key)
     at = &(*at)->next;
   return at;
+}
+
+void oracle_table_new_round(oracle_table *oracle) { oracle->round++; }
+
+bool oracle_table_get_once(oracle_table *oracle, uint64_t key, uint64_t *value, bool *again) {
+  node *found = *place_of(oracle, key);
+  if (found == NULL)
+    return false;
+  *value = found->value;
+  *again = found->round == oracle->round;
+  found->round = oracle->round;
+  return true;
 }
 
 bool oracle_table_get(const oracle_table *oracle, uint64_t key, uint64_t *value) {

@@ -23,6 +23,9 @@ void oracle_table_clear(oracle_table *oracle);
 
 uint64_t oracle_table_size(const oracle_table *oracle);
 bool oracle_table_get(const oracle_table *oracle, uint64_t key, uint64_t *value);
+/* The same, and has the key been asked for since oracle_table_new_round()? */
+bool oracle_table_get_once(oracle_table *oracle, uint64_t key, uint64_t *value, bool *again);
+void oracle_table_new_round(oracle_table *oracle);
 void oracle_table_set(oracle_table *oracle, uint64_t key, uint64_t value);
 
 dzo_table_answer oracle_table_run(oracle_table *oracle, dzo_table_operation operation, uint64_t key,
