@@ -133,6 +133,8 @@ void dzo_table_handle_destroy(dzo_table_handle *handle) {
   handle->used = false;
   if (__atomic_load_n(&share->table->handles, __ATOMIC_RELAXED) == 1)
     end_session(share);
+  else
+    handle_reclaim(share);
   __atomic_fetch_sub(&share->table->handles, 1, __ATOMIC_ACQ_REL);
   pthread_mutex_unlock(&share->lock);
 }

@@ -48,7 +48,7 @@ typedef struct table_share {
   pthread_mutex_t lock;      /* first and last handles; growing */
   handle_level *level;       /* accessed atomically; NULL while there are no handles */
   dzo_table_handle *handles; /* accessed atomically: all that ever were */
-  handle_level *retired;     /* under the lock */
+  handle_level *retired;     /* under the lock, but for a glance */
   uint64_t levels;           /* under the lock: made so far */
   int64_t base;              /* pairs when the first handle came */
 } table_share;

@@ -146,7 +146,7 @@ void handle_reclaim(table_share *share) {
       at = &l->retired;
       continue;
     }
-    *at = l->retired;
+    __atomic_store_n(at, l->retired, __ATOMIC_RELAXED);
     table_cpu_store_free(l->store);
     handle_level_free(l);
   }

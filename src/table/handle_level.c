@@ -202,18 +202,24 @@ static uint64_t living_key(const handle_level *l, const uint64_t *bucket, unsign
   return bucket[2 * i + 1] == l->absent ? TABLE_CPU_EMPTY : bucket[2 * i];
 }
 
-/* A pair in its second bucket went past its first, one in the overflow past both. */
+/* The key that slot i belongs to, erased or not; else at least the first reserved one. */
+static uint64_t owner_of(const handle_level *l, const uint64_t *bucket, unsigned i) {
+  if (l->s.wide)
+    return bucket[2 * i];
+  return (uint32_t)bucket[i] == UINT32_MAX ? bucket[i] >> 32 : (uint32_t)bucket[i];
+}
+
+/* A slot in a key's second bucket is past its first, a node in the overflow past both. That of an
+ * erased key counts too: the key shall not get another one beside it. */
 static void mark_passed(const handle_level *l, uint64_t region, uint64_t *marks) {
   unsigned slots = l->s.wide ? TABLE_CPU_WIDE_SLOTS : TABLE_CPU_NARROW_SLOTS;
   uint64_t reserved = l->s.wide ? TABLE_CPU_WIDE_RESERVED : TABLE_CPU_NARROW_RESERVED;
   for (uint64_t b = 0; b < l->s.buckets; b++) {
     const uint64_t *bucket = bucket_of(l, region, b);
     for (unsigned i = 0; i < slots; i++) {
-      uint64_t key = living_key(l, bucket, i);
-      if (key >= reserved)
-        continue;
-      uint64_t first = table_cpu_first_in(l->s.buckets, table_hash(key, l->s.seed));
-      if (first != b)
+      uint64_t key = owner_of(l, bucket, i), hash = table_hash(key, l->s.seed);
+      uint64_t first = table_cpu_first_in(l->s.buckets, hash);
+      if (key < reserved && first != b && table_cpu_region_of(&l->s, hash) == region)
         mark(marks, first);
     }
   }

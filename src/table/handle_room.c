@@ -89,7 +89,7 @@ handle_outcome handle_rebuild(dzo_table_handle *h, uint64_t number) {
     if (next != NULL) {
       __atomic_store_n(&share->level, next, __ATOMIC_SEQ_CST);
       l->retired = share->retired;
-      share->retired = l;
+      __atomic_store_n(&share->retired, l, __ATOMIC_RELAXED);
     } else {
       handle_unlock_all(l);
       outcome = HANDLE_REFUSED;
@@ -104,12 +104,22 @@ handle_outcome handle_rebuild(dzo_table_handle *h, uint64_t number) {
 
 enum { MOST_CREDIT = 4096 };
 
+/* Of a level that was still read when it was replaced. */
+static void try_reclaim(table_share *share) {
+  if (__atomic_load_n(&share->retired, __ATOMIC_RELAXED) != NULL &&
+      pthread_mutex_trylock(&share->lock) == 0) {
+    handle_reclaim(share);
+    pthread_mutex_unlock(&share->lock);
+  }
+}
+
 void handle_count_insert(dzo_table_handle *h) {
   note_pair(h);
   if (DZO_LIKELY(h->credit-- > 0))
     return;
   table_share *share = h->share;
   h->credit = MOST_CREDIT;
+  try_reclaim(share);
   if (share->engine->fixed)
     return;
   handle_level *l = handle_read(h);
