@@ -208,6 +208,33 @@ static void signals_go_to_the_programs_threads(void **state) {
     assert_int_equal(sigismember(&after, number), sigismember(&before, number));
 }
 
+/* ---- Beside ---------------------------------------------------------------------------------- */
+
+typedef struct half {
+  pthread_t thread;
+  bool right; /* were the sums? */
+} half;
+
+static void do_half(void *argument) {
+  half *h = argument;
+  roll r = {.caller = pthread_self()};
+  h->thread = pthread_self();
+  h->right = sums_right(4);
+  dzo_team_run(8, call_roll, &r);
+  h->right = h->right && r.shares == 8 && r.strays == 0;
+}
+
+static void two_halves_run_beside_each_other(void **state) {
+  (void)state;
+  for (int round = 0; round < 50; round++) {
+    half here = {.right = false}, there = {.right = false};
+    dzo_run_beside(do_half, &here, do_half, &there);
+    assert_true(here.right && there.right);
+    assert_true(pthread_equal(here.thread, pthread_self()));
+    assert_false(pthread_equal(here.thread, there.thread));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(share_0_is_the_callers),
@@ -216,6 +243,7 @@ int main(void) {
       cmocka_unit_test(a_team_ends_with_its_thread),
       cmocka_unit_test(a_child_has_a_team_of_its_own),
       cmocka_unit_test(signals_go_to_the_programs_threads),
+      cmocka_unit_test(two_halves_run_beside_each_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
