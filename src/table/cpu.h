@@ -24,7 +24,8 @@ typedef struct table_cpu_task {
   table_cpu *table;
   table_cpu_store *store;
   dzo_table_operation operation;
-  uint64_t count;
+  uint64_t count;       /* becomes how many are done */
+  uint64_t quota;       /* of new pairs, after which it ends, a few later */
   const void *items;    /* pairs as in slots: uint64_t[count] or uint64_t[count][2] */
   const uint32_t *tags; /* [count]; NULL: positions ascend from 0, and the operation is one */
   uint8_t *answers;     /* by position; or NULL */

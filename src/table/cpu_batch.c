@@ -86,26 +86,72 @@ static void add_counts(const table_cpu_task *task, table_cpu_task *sums) {
     __atomic_store_n(&sums->starved, true, __ATOMIC_RELAXED);
 }
 
+/* ---- Growing --------------------------------------------------------------------------------- */
+
+static bool is_growing(const batch_job *job) {
+  return is_creating(job->batch->operation) && !job->table->fixed && !job->no_memory;
+}
+
+/* New pairs that may come before the table should be looked at again: a little more than it is made
+ * for, since most queries may be for keys that it has. */
+static uint64_t quota_of(const batch_job *job) {
+  const table_cpu *t = job->table;
+  uint64_t limit = table_cpu_limit(t, t->store);
+  if (!is_growing(job))
+    return UINT64_MAX;
+  return (limit > t->pairs ? limit - t->pairs : 0) + t->store->slots / 64 + 1;
+}
+
+/* Count what a task, or all of a round, have done, and grow if need be. */
+static void settle(batch_job *job, const table_cpu_task *sums) {
+  table_cpu *t = job->table;
+  job->batch->found += sums->found;
+  job->batch->inserted += sums->inserted;
+  job->batch->refused += sums->refused;
+  job->no_memory |= sums->starved;
+  t->pairs += sums->inserted;
+  t->pairs -= sums->erased;
+  uint64_t limit = table_cpu_limit(t, t->store);
+  if (t->pairs <= limit || !is_growing(job))
+    return;
+  table_cpu_store *store;
+  uint64_t capacity = 2 * limit > t->pairs ? 2 * limit : t->pairs;
+  if (table_cpu_rebuild(t, t->store, capacity, t->context->threads, &store) != DZO_OK) {
+    job->no_memory = true;
+    return;
+  }
+  table_cpu_store_free(t->store);
+  t->store = store;
+}
+
 /* ---- One thread ------------------------------------------------------------------------------ */
 
-static void run_directly(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
-                         table_cpu_task *sums) {
+static bool is_for_one(const batch_job *job, uint64_t count) {
+  return count <= job->table->sizes.direct || job->table->store->bits == 0;
+}
+
+/* Returns how many are done: fewer if what is left is work for many. */
+static uint64_t run_directly(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
+                             bool forced) {
   enum { AT_ONCE = 256 };
   _Alignas(64) uint64_t items[2 * AT_ONCE];
   uint32_t tags[AT_ONCE];
   const table_cpu_width *width = width_of(job->table);
-  for (uint64_t at = begin; at < begin + count; at += AT_ONCE) {
-    uint64_t left = begin + count - at;
-    table_cpu_cut cut = cut_at(job, at);
-    table_cpu_task task = task_at(job, at, room);
-    task.count = left < AT_ONCE ? left : AT_ONCE;
+  uint64_t done = 0;
+  while (done < count && (forced || is_for_one(job, count - done))) {
+    table_cpu_cut cut = cut_at(job, begin + done);
+    table_cpu_task task = task_at(job, begin + done, room);
+    task.count = count - done < AT_ONCE ? count - done : AT_ONCE;
+    task.quota = quota_of(job);
     task.items = cut.items = items;
     if (cut.operations != NULL)
       task.tags = cut.tags = tags;
     width->pack(&cut, 0, task.count);
     width->work(&task);
-    add_counts(&task, sums);
+    done += task.count;
+    settle(job, &task);
   }
+  return done;
 }
 
 /* ---- Many threads ---------------------------------------------------------------------------- */
@@ -113,9 +159,10 @@ static void run_directly(batch_job *job, uint64_t begin, uint64_t count, uint64_
 typedef struct piece_job {
   table_cpu_cut cut;
   uint64_t parts;
-  uint32_t *ends; /* [parts] of each part in the items */
-  table_cpu_task task;
-  table_cpu_task *sums;
+  uint32_t *ends;   /* [parts] of each part in the items */
+  uint32_t *begins; /* [parts] of what is not done of it */
+  table_cpu_task task, sums;
+  uint64_t left; /* accessed atomically: parts that are not done */
 } piece_job;
 
 static void count_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -133,18 +180,36 @@ static void scatter_chunk(void *argument, uint64_t begin, uint64_t end, int thre
       ->scatter(&p->cut, begin, end, p->cut.starts + begin / p->cut.chunk * p->parts);
 }
 
+/* Have a part's buckets in the cache before it is worked, if most of them will be needed: one after
+ * another they come several times faster than here and there. */
+static void fetch_part(const piece_job *p, uint64_t part, uint64_t queries) {
+  enum { MOST_BYTES = 1 << 19 };
+  const table_cpu_store *s = p->task.store;
+  uint64_t buckets = s->buckets << (s->bits - p->cut.bits);
+  if (queries < buckets / 2 || buckets > MOST_BYTES / (8 * TABLE_CPU_WORDS))
+    return;
+  for (uint64_t b = part * buckets; b < (part + 1) * buckets; b++)
+    DZO_PREFETCH(table_cpu_bucket(s, b));
+}
+
 static void work_part(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
-  const piece_job *p = argument;
+  piece_job *p = argument;
   size_t item = 2 * word_bytes(p->task.table);
   for (uint64_t part = begin; part < end; part++) {
-    uint32_t from = part > 0 ? p->ends[part - 1] : 0;
+    uint32_t from = p->begins[part];
     table_cpu_task task = p->task;
     task.items = (const char *)p->cut.items + from * item;
     task.tags = p->cut.tags != NULL ? p->cut.tags + from : NULL;
     task.count = p->ends[part] - from;
+    if (task.count == 0)
+      continue;
+    fetch_part(p, part, task.count);
     width_of(task.table)->work(&task);
-    add_counts(&task, p->sums);
+    add_counts(&task, &p->sums);
+    p->begins[part] = from + (uint32_t)task.count;
+    if (p->begins[part] < p->ends[part])
+      (void)dzo_fetch_add_u64(&p->left, 1);
   }
 }
 
@@ -178,74 +243,64 @@ static bool have_workspace(batch_job *job, uint64_t chunks) {
   uint64_t piece = b->count < t->sizes.piece ? b->count : t->sizes.piece;
   job->items = dzo_alloc(t->context, piece, 2 * word_bytes(t));
   job->tags = tagged ? dzo_alloc(t->context, piece, sizeof *job->tags) : NULL;
-  job->starts = dzo_alloc(t->context, chunks * TABLE_CPU_PARTS, sizeof *job->starts);
+  job->starts = dzo_alloc(t->context, (chunks + 1) * TABLE_CPU_PARTS, sizeof *job->starts);
   if (job->items != NULL && job->starts != NULL && (job->tags != NULL || !tagged))
     return true;
   free_workspace(job);
   return false;
 }
 
-static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
-                         uint64_t chunks, table_cpu_task *sums) {
+/* Cut a piece into parts. */
+static void cut_piece(piece_job *p, const batch_job *job, uint64_t begin, uint64_t count,
+                      uint64_t chunks) {
   int threads = job->table->context->threads;
-  piece_job p = {.cut = cut_at(job, begin), .task = task_at(job, begin, room), .sums = sums};
-  p.cut.bits = p.task.store->bits;
-  while (UINT64_C(1) << p.cut.bits > TABLE_CPU_PARTS)
-    p.cut.bits--;
-  p.parts = UINT64_C(1) << p.cut.bits;
-  p.cut.chunk = (count + chunks - 1) / chunks;
-  p.cut.items = job->items;
-  p.cut.tags = job->tags;
-  p.cut.starts = job->starts;
-  chunks = (count + p.cut.chunk - 1) / p.cut.chunk;
-  dzo_parallel_for(threads, count, p.cut.chunk, count_chunk, &p);
-  sum_counts(&p, chunks);
-  dzo_parallel_for(threads, count, p.cut.chunk, scatter_chunk, &p);
-  p.ends = p.cut.starts + (chunks - 1) * p.parts;
-  dzo_parallel_for(threads, p.parts, 1, work_part, &p);
+  p->cut = cut_at(job, begin);
+  p->cut.bits = job->table->store->bits;
+  while (UINT64_C(1) << p->cut.bits > TABLE_CPU_PARTS)
+    p->cut.bits--;
+  p->parts = UINT64_C(1) << p->cut.bits;
+  p->cut.chunk = (count + chunks - 1) / chunks;
+  p->cut.items = job->items;
+  p->cut.tags = job->tags;
+  p->begins = job->starts;
+  p->cut.starts = job->starts + p->parts;
+  chunks = (count + p->cut.chunk - 1) / p->cut.chunk;
+  dzo_parallel_for(threads, count, p->cut.chunk, count_chunk, p);
+  sum_counts(p, chunks);
+  memcpy(p->begins, p->cut.starts, p->parts * sizeof *p->begins);
+  dzo_parallel_for(threads, count, p->cut.chunk, scatter_chunk, p);
+  p->ends = p->cut.starts + (chunks - 1) * p->parts;
+}
+
+/* Parts stay what they are when the table grows, since more bits of the hash come behind theirs. */
+static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
+                         uint64_t chunks) {
+  piece_job p = {.task.table = job->table};
+  cut_piece(&p, job, begin, count, chunks);
+  uint64_t parts = p.parts;
+  do {
+    uint64_t quota = quota_of(job);
+    p.task = task_at(job, begin, room);
+    p.task.quota = quota == UINT64_MAX ? quota : quota / parts + 1;
+    p.sums = (table_cpu_task){0};
+    p.left = 0;
+    dzo_parallel_for(job->table->context->threads, p.parts, 1, work_part, &p);
+    settle(job, &p.sums);
+    parts = p.left;
+  } while (parts > 0);
 }
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static void run_piece(batch_job *job, uint64_t count) {
-  table_cpu *t = job->table;
-  table_cpu_task sums = {0};
   uint64_t room = overflow_room(job, job->done, count);
-  uint64_t chunks = 2 * (uint64_t)t->context->threads;
-  if (count <= t->sizes.direct || t->store->bits == 0 || !have_workspace(job, chunks))
-    run_directly(job, job->done, count, &room, &sums);
-  else
-    run_in_parts(job, job->done, count, &room, chunks, &sums);
+  uint64_t chunks = 2 * (uint64_t)job->table->context->threads;
+  uint64_t done = run_directly(job, job->done, count, &room, false), left = count - done;
+  if (left > 0 && have_workspace(job, chunks))
+    run_in_parts(job, job->done + done, left, &room, chunks);
+  else if (left > 0)
+    (void)run_directly(job, job->done + done, left, &room, true);
   job->done += count;
-  job->batch->found += sums.found;
-  job->batch->inserted += sums.inserted;
-  job->batch->refused += sums.refused;
-  job->no_memory |= sums.starved;
-  t->pairs += sums.inserted;
-  t->pairs -= sums.erased;
-}
-
-static dzo_status grow(table_cpu *t) {
-  table_cpu_store *store;
-  uint64_t twice = 2 * table_cpu_limit(t, t->store);
-  DZO_TRY(table_cpu_rebuild(t, t->store, twice > t->pairs ? twice : t->pairs, t->context->threads,
-                            &store));
-  table_cpu_store_free(t->store);
-  t->store = store;
-  return DZO_OK;
-}
-
-/* How many queries may come before the store is looked at again: a little more than it should hold
- * if all are new, for they may as well not be. */
-static uint64_t piece_size(const batch_job *job) {
-  const table_cpu *t = job->table;
-  uint64_t left = job->batch->count - job->done;
-  uint64_t size = left < t->sizes.piece ? left : t->sizes.piece;
-  if (!is_creating(job->batch->operation) || t->fixed || job->no_memory)
-    return size;
-  uint64_t limit = table_cpu_limit(t, t->store), over = t->store->slots / 64;
-  uint64_t room = (limit > t->pairs ? limit - t->pairs : 0) + (over < 8 ? 8 : over);
-  return size < room ? size : room;
 }
 
 /* The rest of a batch that ends early. */
@@ -268,9 +323,8 @@ static dzo_status run_pieces(batch_job *job) {
       refuse_rest(job);
       return DZO_E_CANCELLED;
     }
-    run_piece(job, piece_size(job));
-    if (!t->fixed && t->pairs > table_cpu_limit(t, t->store) && !job->no_memory)
-      job->no_memory = grow(t) != DZO_OK;
+    uint64_t left = b->count - job->done;
+    run_piece(job, left < t->sizes.piece ? left : t->sizes.piece);
   }
   if (b->refused == 0)
     return DZO_OK;

@@ -47,56 +47,64 @@ static bool find_path(const table_cpu_store *s, table_cpu_place place, path *p, 
   return false;
 }
 
-static void fill_slot(table_cpu_store *s, table_cpu_region *region, uint64_t bucket, unsigned slot,
-                      uint64_t key, uint64_t value) {
-  uint64_t *b = table_cpu_bucket(s, bucket);
-  unsigned is_tomb = (free_slots(b) & ~empty_slots(b)) >> slot & 1;
-  region->tombs -= is_tomb != 0 && region->tombs > 0;
+/* Fill the lowest of these free slots. */
+DZO_ITEM void fill_slot(table_cpu_region *region, uint64_t *b, unsigned free, uint64_t key,
+                        uint64_t value) {
+  unsigned slot = lowest(free);
+  bool is_tomb = !is_empty(b, slot);
+  region->tombs -= is_tomb && region->tombs > 0;
   publish_pair(b, slot, key, value);
 }
 
 /* Move pairs along the path, the last first, and put the new one where the first stood. */
 static void walk_path(table_cpu_store *s, table_cpu_region *region, const path *p, unsigned at,
                       unsigned slot, uint64_t bucket, uint64_t key, uint64_t value) {
-  unsigned target = lowest(free_slots(table_cpu_bucket(s, bucket)));
+  uint64_t *to = table_cpu_bucket(s, bucket);
+  unsigned target = lowest(free_slots(to));
+  region->tombs -= !is_empty(to, target) && region->tombs > 0;
   for (;;) {
-    const uint64_t *b = table_cpu_bucket(s, p->steps[at].bucket);
-    fill_slot(s, region, bucket, target, key_at(b, slot), value_at(b, slot));
+    uint64_t *from = table_cpu_bucket(s, p->steps[at].bucket);
+    publish_pair(to, target, key_at(from, slot), value_at(from, slot));
     __atomic_store_n(&region->version, region->version + 1, __ATOMIC_RELEASE);
-    bucket = p->steps[at].bucket;
+    to = from;
     target = slot;
     if (at < 2)
       break;
     slot = p->steps[at].slot;
     at = p->steps[at].from;
   }
-  publish_pair(table_cpu_bucket(s, bucket), target, key, value);
+  publish_pair(to, target, key, value);
 }
 
-/* Put a pair whose key is not there into a bucket. */
-static bool put_in_buckets(table_cpu_store *s, table_cpu_place place, uint64_t key,
-                           uint64_t value) {
+/* Put a pair whose key is not there into one of two full buckets. */
+static bool put_by_moves(table_cpu_store *s, table_cpu_place place, uint64_t key, uint64_t value) {
   table_cpu_region *region = &s->regions[place.region];
-  unsigned first = free_slots(table_cpu_bucket(s, place.first));
-  if (first != 0) {
-    fill_slot(s, region, place.first, lowest(first), key, value);
-    return true;
-  }
-  unsigned second = free_slots(table_cpu_bucket(s, place.second));
-  if (second != 0) {
-    fill_slot(s, region, place.second, lowest(second), key, value);
-    return true;
-  }
-  if (region->failures >= TABLE_CPU_FAILURES)
-    return false;
   path p;
   unsigned last, slot;
   uint64_t bucket;
+  if (region->failures >= TABLE_CPU_FAILURES)
+    return false;
   if (!find_path(s, place, &p, &last, &slot, &bucket)) {
     region->failures++;
     return false;
   }
   walk_path(s, region, &p, last, slot, bucket, key, value);
+  return true;
+}
+
+/* Put a pair whose key is not there into a bucket. */
+DZO_ITEM bool put_in_buckets(table_cpu_store *s, table_cpu_place place, uint64_t key,
+                             uint64_t value) {
+  table_cpu_region *region = &s->regions[place.region];
+  uint64_t *b = table_cpu_bucket(s, place.first);
+  unsigned free = free_slots(b);
+  if (free == 0) {
+    b = table_cpu_bucket(s, place.second);
+    free = free_slots(b);
+  }
+  if (free == 0)
+    return put_by_moves(s, place, key, value);
+  fill_slot(region, b, free, key, value);
   return true;
 }
 

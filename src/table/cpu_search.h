@@ -47,45 +47,63 @@ DZO_ITEM void aim_keys(const table_cpu_store *s, const WORD *keys, unsigned coun
   }
 }
 
-DZO_ITEM uint64_t search_group(const table_cpu_search *q, uint64_t begin, unsigned count,
-                               const uint64_t *hashes) {
+/* Keys that their first buckets did not decide. */
+typedef struct undecided {
+  unsigned count;
+  uint64_t at[GROUP], hashes[GROUP];
+} undecided;
+
+DZO_ITEM uint64_t look_first(const table_cpu_search *q, uint64_t begin, unsigned count,
+                             const uint64_t *hashes, undecided *left) {
   const WORD *keys = q->keys;
   const table_cpu_store *s = q->table->store;
-  unsigned left[GROUP], lefts = 0;
   uint64_t found = 0;
+  unsigned lefts = 0;
   for (unsigned j = 0; j < count; j++) {
     uint64_t key = keys[begin + j];
     const uint64_t *b = first_bucket(s, hashes[j]);
     unsigned slots = slots_of(b, key);
     if (DZO_UNLIKELY(key >= RESERVED) || (slots == 0 && empty_slots(b) == 0)) {
       DZO_PREFETCH(table_cpu_bucket(s, table_cpu_find_place(s, hashes[j]).second));
-      left[lefts++] = j;
+      left->at[lefts] = begin + j;
+      left->hashes[lefts++] = hashes[j];
     } else {
       found += tell(q, begin + j, slots != 0, slots != 0 ? value_at(b, lowest(slots)) : 0);
     }
   }
-  for (unsigned k = 0; k < lefts; k++) {
-    uint64_t i = begin + left[k], value = 0;
-    bool has = look_further(q->table, keys[i], hashes[left[k]], &value);
-    found += tell(q, i, has, value);
+  left->count = lefts;
+  return found;
+}
+
+DZO_ITEM uint64_t look_again(const table_cpu_search *q, const undecided *left) {
+  uint64_t found = 0;
+  for (unsigned k = 0; k < left->count; k++) {
+    uint64_t value = 0;
+    bool has =
+        look_further(q->table, ((const WORD *)q->keys)[left->at[k]], left->hashes[k], &value);
+    found += tell(q, left->at[k], has, value);
   }
   return found;
 }
 
+/* While a group's first buckets are looked at, those of the next are on their way, and so are the
+ * second ones of the group before. */
 static uint64_t search(const table_cpu_search *q, uint64_t begin, uint64_t end) {
   uint64_t hashes[2][GROUP], found = 0;
+  undecided left[2] = {0};
   const WORD *keys = q->keys;
-  unsigned here = end - begin < GROUP ? (unsigned)(end - begin) : GROUP;
+  unsigned here = end - begin < GROUP ? (unsigned)(end - begin) : GROUP, turn = 0;
   aim_keys(q->table->store, keys + begin, here, hashes[0]);
-  for (uint64_t turn = 0; begin < end; turn ^= 1) {
+  for (; begin < end; turn ^= 1) {
     uint64_t next = begin + here;
     unsigned ahead = end - next < GROUP ? (unsigned)(end - next) : GROUP;
     aim_keys(q->table->store, keys + next, ahead, hashes[turn ^ 1]);
-    found += search_group(q, begin, here, hashes[turn]);
+    found += look_first(q, begin, here, hashes[turn], &left[turn]);
+    found += look_again(q, &left[turn ^ 1]);
     begin = next;
     here = ahead;
   }
-  return found;
+  return found + look_again(q, &left[turn ^ 1]);
 }
 
 /* ---- Cutting --------------------------------------------------------------------------------- */

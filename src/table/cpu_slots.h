@@ -30,6 +30,7 @@ DZO_ITEM unsigned slots_of(const uint64_t *b, uint64_t key) {
          (unsigned)(b[6] == key) << 3;
 }
 DZO_ITEM unsigned empty_slots(const uint64_t *b) { return slots_of(b, TABLE_CPU_EMPTY); }
+DZO_ITEM bool is_empty(const uint64_t *b, unsigned slot) { return b[2 * slot] == TABLE_CPU_EMPTY; }
 DZO_ITEM unsigned free_slots(const uint64_t *b) {
   return (unsigned)(b[0] >= RESERVED) | (unsigned)(b[2] >= RESERVED) << 1 |
          (unsigned)(b[4] >= RESERVED) << 2 | (unsigned)(b[6] >= RESERVED) << 3;
@@ -93,6 +94,7 @@ DZO_ITEM unsigned empty_slots(const uint64_t *b) {
 }
 #endif
 DZO_ITEM unsigned free_slots(const uint64_t *b) { return slots_of(b, RESERVED); }
+DZO_ITEM bool is_empty(const uint64_t *b, unsigned slot) { return b[slot] == TABLE_CPU_EMPTY; }
 
 DZO_ITEM void set_pair(uint64_t *b, unsigned slot, uint64_t key, uint64_t value) {
   b[slot] = key | value << 32;

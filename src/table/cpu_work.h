@@ -132,7 +132,7 @@ static dzo_table_answer create(table_cpu_task *task, table_cpu_place place, uint
 /* All that a query may need. */
 static dzo_table_answer ask(table_cpu_task *task, uint64_t hash, dzo_table_operation operation,
                             uint64_t key, uint64_t value, uint64_t *seen) {
-  if (key >= RESERVED)
+  if (DZO_UNLIKELY(key >= RESERVED))
     return ask_side(task, operation, key, value, seen);
   table_cpu_store *s = task->store;
   table_cpu_place place = table_cpu_find_place(s, hash);
@@ -149,7 +149,7 @@ static dzo_table_answer ask(table_cpu_task *task, uint64_t hash, dzo_table_opera
     return DZO_TABLE_FOUND;
   }
   table_cpu_region *region = &s->regions[place.region];
-  if (!ends && region->pairs > 0) {
+  if (DZO_UNLIKELY(region->pairs > 0) && !ends) {
     table_cpu_node *node = table_cpu_overflow_find(region, key);
     if (node != NULL && node->alive != 0) {
       *seen = hit_node(task, region, node, operation, value);
@@ -230,10 +230,10 @@ DZO_ITEM void work_group(table_cpu_task *task, uint64_t begin, unsigned count,
 
 DZO_ITEM void work_as(table_cpu_task *task, dzo_table_operation operation) {
   uint64_t hashes[2][GROUP];
-  uint64_t count = task->count;
+  uint64_t count = task->count, begin = 0;
   unsigned here = count < GROUP ? (unsigned)count : GROUP;
   aim(task, 0, here, hashes[0]);
-  for (uint64_t begin = 0, turn = 0; begin < count; turn ^= 1) {
+  for (unsigned turn = 0; begin < count && task->inserted < task->quota; turn ^= 1) {
     uint64_t next = begin + here;
     unsigned ahead = count - next < GROUP ? (unsigned)(count - next) : GROUP;
     aim(task, next, ahead, hashes[turn ^ 1]);
@@ -241,6 +241,7 @@ DZO_ITEM void work_as(table_cpu_task *task, dzo_table_operation operation) {
     begin = next;
     here = ahead;
   }
+  task->count = begin;
 }
 
 static void work(table_cpu_task *task) {
