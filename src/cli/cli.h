@@ -73,6 +73,7 @@ typedef struct cli_operand {
   const char *const *choices; /* NULL: a file name */
   const char *const *later;   /* words of the design that this version does not know, or NULL */
   const char *help;
+  bool optional; /* as are all behind it */
 } cli_operand;
 
 enum { CLI_MAX_OPTIONS = 48, CLI_MAX_OPERANDS = 4 };
@@ -82,7 +83,7 @@ typedef struct cli_call cli_call;
 typedef struct cli_command {
   const char *name;
   const char *summary;                        /* one line without a full stop */
-  cli_operand operands[CLI_MAX_OPERANDS + 1]; /* all of them are required */
+  cli_operand operands[CLI_MAX_OPERANDS + 1];
   const cli_option *options;                  /* its own, besides the common ones; or NULL */
   size_t settings_size;                       /* of a struct that begins with cli_common */
   const char *const *examples;                /* NULL-terminated command lines */
@@ -93,6 +94,7 @@ typedef struct cli_command {
 extern const cli_command *const cli_commands[];
 extern const cli_command cli_info_command;
 extern const cli_command cli_msf_command;
+extern const cli_command cli_table_command;
 extern const cli_command cli_generate_command;
 extern const cli_command cli_convert_command;
 extern const cli_command cli_verify_command;

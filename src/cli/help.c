@@ -84,7 +84,7 @@ void cli_command_usage(const cli_command *command, char *text, size_t size) {
       (void)join(operand->choices, "|", word, sizeof word);
     else
       (void)snprintf(word, sizeof word, "%s", operand->name);
-    used += (size_t)snprintf(text + used, size - used, " %s", word);
+    used += (size_t)snprintf(text + used, size - used, operand->optional ? " [%s]" : " %s", word);
   }
 }
 
@@ -130,7 +130,8 @@ void cli_print_command_help(FILE *out, const cli_command *command) {
 
 void cli_print_program_help(FILE *out) {
   (void)fputs("Usage: dzo COMMAND [OPTIONS] FILE...\n\n"
-              "Spanning forests of huge weighted graphs, on all the processors of a machine.\n"
+              "Spanning forests of huge weighted graphs, and hash tables of integers, on all the\n"
+              "processors of a machine.\n"
               "Results go to standard output, everything else to standard error.\n\n"
               "Commands:\n",
               out);
@@ -142,6 +143,7 @@ void cli_print_program_help(FILE *out) {
   print_exits(out);
   (void)fputs("\nExamples:\n"
               "  dzo msf roads.gr.gz\n"
-              "  dzo generate rmat --scale 20 -o rmat.mtx && dzo msf rmat.mtx --verify --json\n",
+              "  dzo generate rmat --scale 20 -o rmat.mtx && dzo msf rmat.mtx --verify --json\n"
+              "  dzo table count words.csv --column id --top 10\n",
               out);
 }

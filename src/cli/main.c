@@ -10,6 +10,7 @@
 
 const cli_command *const cli_commands[] = {&cli_info_command,
                                            &cli_msf_command,
+                                           &cli_table_command,
                                            &cli_generate_command,
                                            &cli_convert_command,
                                            &cli_verify_command,
@@ -27,7 +28,7 @@ static const cli_command *find_command(const char *name) {
 
 /* Commands of the design that this version lacks. */
 static bool comes_later(const char *name) {
-  return strcmp(name, "table") == 0 || strcmp(name, "knapsack") == 0;
+  return strcmp(name, "knapsack") == 0;
 }
 
 static int unknown_command(const char *name) {

@@ -183,7 +183,7 @@ static cli_exit parse_operands(cli_call *call, int argc, char **argv) {
       return usage_error(call, "an empty name for ", operand->name);
     call->operands[call->operand_count++] = argv[i];
   }
-  if (operand->name != NULL)
+  if (operand->name != NULL && !operand->optional)
     return usage_error(call, "missing ", operand->name);
   return CLI_DONE;
 }

@@ -137,13 +137,20 @@ static dzo_status open_values(dzo_columns *c, const dzo_columns_options *options
   return status;
 }
 
+static const char *column_of(const dzo_columns *c, const dzo_columns_options *options) {
+  size_t size;
+  const unsigned char *head = dzo_input_head(c->input, &size);
+  return options->column_if_any && !dzo_npy_has_columns(head, size) ? NULL : options->column;
+}
+
 static dzo_status open_numbers(dzo_columns *c, const dzo_columns_options *options) {
   uint64_t piece = piece_of(c->context, options);
-  if (c->format == DZO_COLUMNS_RAW && options->column != NULL && strcmp(options->column, "1") != 0)
-    return dzo_fail(c->context, DZO_E_ARGUMENT, "%s: raw numbers have no column '%s'",
-                    dzo_input_name(c->input), options->column);
-  DZO_TRY(open_binary(c, c->input, false, options->column, options->key_type, piece, &c->keys,
-                      &c->key_type));
+  const char *column = column_of(c, options);
+  if (c->format == DZO_COLUMNS_RAW && column != NULL && strcmp(column, "1") != 0)
+    return dzo_fail(c->context, DZO_E_FORMAT, "%s: raw numbers have no column '%s'",
+                    dzo_input_name(c->input), column);
+  DZO_TRY(
+      open_binary(c, c->input, false, column, options->key_type, piece, &c->keys, &c->key_type));
   if (c->has_values)
     DZO_TRY(open_values(c, options, piece));
   c->count = c->keys.column.count;

@@ -23,6 +23,7 @@ typedef struct dzo_columns_options {
   dzo_integer key_type, value_type;
   /* A name of the first line, of a field of records, or a number from 1; NULL: the first. */
   const char *column;
+  bool column_if_any; /* `column` is for inputs that have several */
   /* NULL: no values. CSV and NPY with several columns: another column; otherwise a file of the same
    * format, a value for each key. */
   const char *values;

@@ -3,7 +3,7 @@
 # Copyright The dzo authors
 load helper
 
-COMMANDS="info msf generate convert verify bench"
+COMMANDS="info msf table generate convert verify bench"
 
 # DZO_UPDATE_GOLDEN=1 rewrites what is compared here.
 golden() {
@@ -142,8 +142,33 @@ verify word a b|KIND 'word' is none of msf
 verify msf g.gr|missing FOREST
 verify msf - -|only one of GRAPH and FOREST
 bench knapsack|bench knapsack: not in this version
-bench table|bench table: not in this version
-table count g.gr|table: not in this version
+table|missing OPERATION
+table word g.gr|OPERATION 'word' is none of count, distinct, join, lookup
+table count|missing FILE
+table count a b|table count: there is one FILE too many
+table join a|table join: FILE2 is missing
+table lookup a|table lookup: FILE2 is missing
+table join a b c|too many operands: c
+table lookup - -|only one of FILE and FILE2 can be standard input
+table count - --verify|--verify reads the input again
+table count g.gr --type u16|--type: 'u16' is none of u32, i32, u64, i64
+table count g.gr --format mtx|--format: 'mtx' is none of auto, raw, npy, csv
+table count g.gr --aggregate sum|--aggregate needs --values
+table count g.gr --values w|--values needs --aggregate sum, min or max
+table count g.gr --aggregate mean|--aggregate: 'mean' is none of count, sum, min, max
+table count g.gr --top 0|--top: '0'
+table count g.gr --top 3 --sort none|--top needs an order
+table count g.gr -o - --json|only one of -o - and --json
+table count g.gr -o g.gr|the output would replace an input
+table count g.gr --column2 b|--column2 is not for count
+table distinct g.gr --top 3|--top is not for distinct
+table distinct g.gr --values b|--values is not for distinct
+table distinct g.gr --sort count|--sort count is for count
+table distinct g.gr --aggregate sum|--aggregate is not for distinct
+table join g.gr g.gr --sort key|--sort is not for join
+table lookup g.gr g.gr --aggregate sum|--aggregate is not for lookup
+table lookup g.gr h -o ./g.gr|the output would replace an input
+table count g.gr --sort size|--sort: 'size' is none of key, count, none
 knapsack g.gr|knapsack: not in this version
 help frobnicate|there is no command 'frobnicate'
 END
@@ -186,7 +211,7 @@ END
   [ "$(cat out)" = msf ]
   for command in $COMMANDS; do
     bash try dzo $command -- | sort >offered
-    dzo $command --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | sort >known
+    dzo $command --help | grep -oE '^  (-., )?--[a-z0-9-]+' | grep -oE -e '--[a-z0-9-]+' | sort >known
     diff known offered
   done
   bash try dzo msf --output-format g >out
@@ -206,7 +231,7 @@ END
   for command in $COMMANDS; do
     dzo __man "$HERE/../../docs/man/dzo-$command.txt" $command >page
     sed 's/\\-/-/g; s/\\f.//g' page >plain
-    dzo $command --help | grep -oE '^  (-., )?--[a-z-]+' | sed 's/^  //' >options
+    dzo $command --help | grep -oE '^  (-., )?--[a-z0-9-]+' | sed 's/^  //' >options
     while read -r option; do
       grep -qF -- "$option" plain
     done <options
