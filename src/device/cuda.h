@@ -119,6 +119,11 @@ __device__ __forceinline__ unsigned __reduce_add_sync(unsigned mask, unsigned x)
 /* Relaxed accesses to what other threads may touch now; past the first-level cache. */
 template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }
 template <typename T> __device__ __forceinline__ void dzo_store_shared(T *p, T x) { __stcg(p, x); }
+/* A word that this thread waits for another block to change: the compiler may take an access of the
+ * above for one that nobody interferes with, and keep half of what it read before. */
+template <typename T> __device__ __forceinline__ T dzo_poll_shared(const T *p) {
+  return *(const volatile T *)p;
+}
 /* The same for words in a block's __shared__ memory. */
 template <typename T> __device__ __forceinline__ T dzo_load_block(const T *p) {
   return *(const volatile T *)p;

@@ -3,6 +3,11 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "table/gpu_aggregate.h"
+#include "table/gpu_find.h"
+#include "table/gpu_partition.h"
+#include "table/gpu_rebuild.h"
+#include "table/gpu_region.h"
+#include "table/gpu_rest.h"
 #include "table/seed.h"
 
 static dzo_status missing(dzo_unit *unit) {
@@ -41,5 +46,160 @@ dzo_status table_aggregate_look(dzo_unit *unit, int queue, table_aggregate *job)
 dzo_status table_aggregate_run(dzo_unit *unit, int queue, table_aggregate *job) {
   (void)queue;
   (void)job;
+  return missing(unit);
+}
+
+uint64_t table_partition_place(dzo_unit *unit, table_partition *p, void *workspace) {
+  (void)unit;
+  (void)p;
+  (void)workspace;
+  return 0;
+}
+
+dzo_status table_partition_run(dzo_unit *unit, table_partition *p, const void *keys, bool mixed,
+                               const void *values, uint64_t value, const uint8_t *codes) {
+  (void)p;
+  (void)keys;
+  (void)mixed;
+  (void)values;
+  (void)value;
+  (void)codes;
+  return missing(unit);
+}
+
+dzo_status table_partition_back(dzo_unit *unit, table_partition *p, void *results, uint8_t *answers,
+                                const uint8_t *codes) {
+  (void)p;
+  (void)results;
+  (void)answers;
+  (void)codes;
+  return missing(unit);
+}
+
+uint32_t table_region_slots(uint64_t shared, bool wide, uint32_t bucket_slots) {
+  (void)shared;
+  (void)wide;
+  return bucket_slots;
+}
+
+dzo_status table_region_bounds(dzo_unit *unit, const table_layout *t, bool wide, bool pairs,
+                               const table_batch_run *run) {
+  (void)t;
+  (void)wide;
+  (void)pairs;
+  (void)run;
+  return missing(unit);
+}
+
+dzo_status table_region_store(dzo_unit *unit, const table_layout *t, bool wide, int operation,
+                              const table_batch_run *run) {
+  (void)t;
+  (void)wide;
+  (void)operation;
+  (void)run;
+  return missing(unit);
+}
+
+dzo_status table_region_erase(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_batch_run *run) {
+  (void)t;
+  (void)wide;
+  (void)run;
+  return missing(unit);
+}
+
+dzo_status table_region_mixed(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_batch_run *run) {
+  (void)t;
+  (void)wide;
+  (void)run;
+  return missing(unit);
+}
+
+dzo_status table_gpu_find(dzo_unit *unit, const table_layout *t, bool wide, uint64_t count,
+                          const void *keys, bool mixed, void *values, uint8_t *answers,
+                          table_counters *counters) {
+  (void)t;
+  (void)wide;
+  (void)count;
+  (void)keys;
+  (void)mixed;
+  (void)values;
+  (void)answers;
+  (void)counters;
+  return missing(unit);
+}
+
+dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
+                             bool wide, void *spill, uint64_t room, table_counters *counters) {
+  (void)from;
+  (void)to;
+  (void)wide;
+  (void)spill;
+  (void)room;
+  (void)counters;
+  return missing(unit);
+}
+
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
+                            void *values, table_counters *counters) {
+  (void)t;
+  (void)wide;
+  (void)keys;
+  (void)values;
+  (void)counters;
+  return missing(unit);
+}
+
+dzo_status table_gpu_census(dzo_unit *unit, const table_layout *t, bool wide,
+                            table_census *census) {
+  (void)t;
+  (void)wide;
+  (void)census;
+  return missing(unit);
+}
+
+uint64_t table_gpu_add_over_bytes(dzo_unit *unit, const table_layout *t, bool wide,
+                                  uint64_t count) {
+  (void)unit;
+  (void)t;
+  (void)wide;
+  (void)count;
+  return 0;
+}
+
+dzo_status table_gpu_add_over(dzo_unit *unit, table_layout *t, bool wide, const void *slots,
+                              uint64_t count, table_counters *counters) {
+  (void)t;
+  (void)wide;
+  (void)slots;
+  (void)count;
+  (void)counters;
+  return missing(unit);
+}
+
+void table_gpu_free_over(dzo_unit *unit, table_layout *t) {
+  (void)unit;
+  (void)t;
+}
+
+uint64_t table_gpu_over_bytes(const table_layout *t, bool wide) {
+  (void)t;
+  (void)wide;
+  return 0;
+}
+
+dzo_status table_gpu_rest(dzo_unit *unit, const table_layout *t, bool wide, bool pairs,
+                          const table_batch_run *run, const table_rest *rest) {
+  (void)t;
+  (void)wide;
+  (void)pairs;
+  (void)run;
+  (void)rest;
+  return missing(unit);
+}
+
+dzo_status table_gpu_refuse(dzo_unit *unit, const table_batch_run *run) {
+  (void)run;
   return missing(unit);
 }

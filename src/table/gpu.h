@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The engine that keeps a table in GPU memory: what its parts share. */
+#ifndef DZO_TABLE_GPU_H
+#define DZO_TABLE_GPU_H
+
+#include "device/device.h"
+#include "table/engine.h"
+#include "table/gpu_partition.h"
+#include "table/gpu_region.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sizes that tests make small; 0: the usual. */
+typedef struct table_gpu_sizes {
+  uint32_t region_slots; /* of a region, at most */
+  uint64_t piece;        /* queries of a batch in GPU memory done at a time */
+  uint64_t host_piece;   /* in host memory */
+  uint64_t direct;       /* finds fewer than these are not brought to parts */
+} table_gpu_sizes;
+
+typedef struct table_gpu {
+  dzo_context *context;
+  dzo_unit *unit;
+  bool wide, fixed;
+  double max_load;
+  uint64_t asked; /* capacity of a fixed table */
+  table_gpu_sizes sizes;
+  table_layout t;
+  uint64_t pairs;
+  double fresh;             /* of the last piece's queries, how many made a new key */
+  table_counters *counters; /* in device memory */
+  table_counters *seen;     /* what they were; pinned */
+  char *buffers;            /* device memory for arrays that lie in host memory */
+  uint64_t buffer_bytes;
+} table_gpu;
+
+dzo_status table_gpu_create(const table_plan *plan, const table_gpu_sizes *sizes, void **out);
+
+static inline uint64_t table_gpu_slots(const table_gpu *g) {
+  return g->t.regions * g->t.buckets * g->t.bucket_slots;
+}
+static inline uint64_t table_gpu_slot_bytes(const table_gpu *g) { return g->wide ? 16 : 8; }
+static inline uint64_t table_gpu_word(const table_gpu *g) { return g->wide ? 8 : 4; }
+uint64_t table_gpu_capacity(const table_gpu *g);
+
+/* ---- gpu_grow.c ------------------------------------------------------------------------------ */
+
+/* An empty table of room for so many pairs. */
+dzo_status table_gpu_make(table_gpu *g, uint64_t capacity);
+void table_gpu_unmake(table_gpu *g);
+/* The same pairs in a table for `capacity` of them, or more. DZO_E_MEMORY: it stays as it was. */
+dzo_status table_gpu_resize(table_gpu *g, uint64_t capacity);
+/* Counters to 0; and fetched to g->seen, behind all of queue 0. */
+dzo_status table_gpu_zero_counters(table_gpu *g);
+dzo_status table_gpu_read_counters(table_gpu *g);
+
+/* ---- gpu_piece.c ----------------------------------------------------------------------------- */
+
+/* A part of a batch; arrays in device memory. */
+typedef struct table_piece {
+  int operation;
+  bool ordered;
+  uint64_t count, left; /* left: queries of the batch from its first on */
+  const void *keys, *values;
+  const uint8_t *codes;
+  void *results;
+  uint8_t *answers;
+  table_partition partition; /* of table_piece_start() */
+  table_batch_run run;
+  bool direct;
+} table_piece;
+
+/* So many queries fit the workspace at a time. */
+uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch);
+/* Queue its work on queue 0; wait, and do what is left of it. The counts are added to the batch's.
+ */
+dzo_status table_piece_start(table_gpu *g, table_piece *piece);
+dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch);
+
+/* ---- gpu_batch.c ----------------------------------------------------------------------------- */
+
+dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

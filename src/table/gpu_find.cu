@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "table/gpu_find.h"
+
+#include "dzo/table.h"
+#include "table/gpu_word.cuh"
+
+enum { THREADS = 256 };
+
+typedef struct find_run {
+  u64 count;
+  const void *keys;
+  bool mixed;
+  void *values;
+  uint8_t *answers;
+  table_counters *counters;
+} find_run;
+
+template <typename W> static __device__ bool find_over(const table_layout &t, W key, W *value) {
+  const W *keys = (const W *)t.over_keys;
+  u64 at = table_lower_bound(keys, 0, t.over_count, key);
+  if (at == t.over_count || keys[at] != key || t.over_gone[at] != 0)
+    return false;
+  *value = ((const W *)t.over_values)[at];
+  return true;
+}
+
+template <typename W> static __device__ bool find_side(const table_layout &t, W *value) {
+  table_pair<W> pair = ((const table_pair<W> *)t.slots)[t.regions * t.buckets * t.bucket_slots];
+  *value = pair.value;
+  return pair.key != table_word<W>::FREE;
+}
+
+/* Both loads of a bucket are through the first-level cache, so that they cost one request. */
+template <typename W, int S>
+static __device__ __forceinline__ bool find(const table_layout &t, W key, W *value) {
+  typedef typename table_word<W>::slot slot;
+  if (key == table_word<W>::FREE)
+    return find_side(t, value);
+  table_place place = table_place_of(key, t.regions);
+  const slot *region = (const slot *)t.slots + (u64)place.region * t.buckets * S;
+  table_bucket<W, S> bucket;
+  table_load<S>(region + table_first_bucket(place, t.buckets) * S, &bucket);
+  table_seen seen = table_look<W, S>(bucket, key);
+  *value = table_value_at<W, S>(bucket, seen.equal);
+  if (seen.equal != 0 || seen.empty != 0)
+    return seen.equal != 0;
+  table_load<S>(region + table_second_bucket(key, t.buckets) * S, &bucket);
+  seen = table_look<W, S>(bucket, key);
+  *value = table_value_at<W, S>(bucket, seen.equal);
+  if (seen.equal != 0 || t.over_count == 0)
+    return seen.equal != 0;
+  return find_over(t, key, value);
+}
+
+template <typename W, int S>
+static __global__ void __launch_bounds__(THREADS) table_find(table_layout t, find_run f) {
+  __shared__ u32 s_found;
+  if (threadIdx.x == 0)
+    s_found = 0;
+  __syncthreads();
+  u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+  bool found = false;
+  if (i < f.count) {
+    W key = __ldcs((const W *)f.keys + i), value = 0;
+    if (!f.mixed)
+      key = table_mixed(key, t.mix);
+    found = find<W, S>(t, key, &value);
+    if (f.values != NULL)
+      ((W *)f.values)[i] = found ? value : 0;
+    if (f.answers != NULL)
+      f.answers[i] = found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
+  }
+  u32 votes = __ballot_sync(DZO_WARP_ALL, found);
+  if (dzo_lane() == 0 && votes != 0)
+    atomicAdd(&s_found, (u32)__popc(votes));
+  __syncthreads();
+  if (threadIdx.x == 0 && s_found > 0)
+    atomicAdd((u64 *)&f.counters->found, (u64)s_found);
+}
+
+dzo_status table_gpu_find(dzo_unit *unit, const table_layout *t, bool wide, uint64_t count,
+                          const void *keys, bool mixed, void *values, uint8_t *answers,
+                          table_counters *counters) {
+  find_run f = {count, keys, mixed, values, answers, counters};
+  u64 blocks = (count + THREADS - 1) / THREADS;
+  if (t->bucket_slots == 4)
+    return wide ? DZO_LAUNCH(unit, 0, (table_find<u64, 4>), blocks, THREADS, *t, f)
+                : DZO_LAUNCH(unit, 0, (table_find<u32, 4>), blocks, THREADS, *t, f);
+  return wide ? DZO_LAUNCH(unit, 0, (table_find<u64, 8>), blocks, THREADS, *t, f)
+              : DZO_LAUNCH(unit, 0, (table_find<u32, 8>), blocks, THREADS, *t, f);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Tables in GPU memory made, and made anew in another size. */
+#include <string.h>
+
+#include "table/gpu.h"
+#include "table/gpu_rebuild.h"
+#include "table/gpu_rest.h"
+
+enum { LEAST_SLOTS = 64, FREE_BYTE = 0xff };
+
+/* Room for what a rebuild has no room for: usually nothing. */
+#define SPILL_ROOM UINT64_C(4096)
+
+uint64_t table_gpu_capacity(const table_gpu *g) {
+  if (g->fixed)
+    return g->asked;
+  return (uint64_t)((double)table_gpu_slots(g) * g->max_load);
+}
+
+/* Regions of one size, as few as hold the slots. */
+static void shape(const table_gpu *g, uint64_t capacity, table_layout *t) {
+  uint64_t slots = (uint64_t)((double)capacity / g->max_load) + 1, most = g->sizes.region_slots;
+  slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots;
+  *t = g->t;
+  t->regions = (slots + most - 1) / most;
+  t->buckets =
+      (uint32_t)((slots + t->regions * t->bucket_slots - 1) / (t->regions * t->bucket_slots));
+}
+
+static dzo_status allocate_slots(table_gpu *g, table_layout *t) {
+  if (t->regions > UINT32_MAX - 1)
+    return dzo_fail(g->context, DZO_E_MEMORY, "out of GPU memory (a table of that size)");
+  uint64_t slots = t->regions * t->buckets * t->bucket_slots + 1;
+  return dzo_unit_allocate(g->unit, slots, table_gpu_slot_bytes(g), &t->slots);
+}
+
+static uint64_t bytes_of(const table_gpu *g, const table_layout *t) {
+  return (t->regions * t->buckets * t->bucket_slots + 1) * table_gpu_slot_bytes(g);
+}
+
+dzo_status table_gpu_make(table_gpu *g, uint64_t capacity) {
+  table_layout t;
+  shape(g, capacity, &t);
+  DZO_TRY(allocate_slots(g, &t));
+  g->t = t;
+  return dzo_unit_fill(g->unit, 0, t.slots, FREE_BYTE, bytes_of(g, &t));
+}
+
+void table_gpu_unmake(table_gpu *g) {
+  table_gpu_free_over(g->unit, &g->t);
+  dzo_unit_release(g->unit, g->t.slots);
+  g->t.slots = NULL;
+}
+
+dzo_status table_gpu_zero_counters(table_gpu *g) {
+  return dzo_unit_fill(g->unit, 0, g->counters, 0, sizeof *g->counters);
+}
+
+dzo_status table_gpu_read_counters(table_gpu *g) {
+  return dzo_unit_copy(g->unit, 0, g->seen, g->counters, sizeof *g->counters);
+}
+
+/* Into `to`, all but what comes to `spill`. */
+static dzo_status rebuild(table_gpu *g, const table_layout *to, void *spill, uint64_t room) {
+  DZO_TRY(table_gpu_zero_counters(g));
+  DZO_TRY(table_gpu_rebuild(g->unit, &g->t, to, g->wide, spill, room, g->counters));
+  DZO_TRY(table_gpu_read_counters(g));
+  return dzo_unit_wait(g->unit, 0);
+}
+
+/* The same with as much room for the rest as it takes, and the overflow made of that. */
+static dzo_status rebuild_all(table_gpu *g, table_layout *to) {
+  for (uint64_t room = SPILL_ROOM;;) {
+    void *spill;
+    DZO_TRY(dzo_unit_allocate(g->unit, room, table_gpu_slot_bytes(g), &spill));
+    dzo_status status = rebuild(g, to, spill, room);
+    uint64_t spilled = g->seen->spilled;
+    if (status == DZO_OK && spilled > 0 && spilled <= room)
+      status = table_gpu_add_over(g->unit, to, g->wide, spill, spilled, g->counters);
+    dzo_unit_release(g->unit, spill);
+    if (status != DZO_OK || spilled <= room)
+      return status;
+    room = spilled + spilled / 8; /* how many it is depends a little on the order of things */
+  }
+}
+
+dzo_status table_gpu_resize(table_gpu *g, uint64_t capacity) {
+  table_layout to;
+  shape(g, capacity > g->pairs ? capacity : g->pairs, &to);
+  to.over_keys = to.over_values = NULL;
+  to.over_gone = NULL;
+  to.over_count = 0;
+  DZO_TRY(allocate_slots(g, &to));
+  dzo_status status = rebuild_all(g, &to);
+  if (status != DZO_OK) {
+    dzo_unit_release(g->unit, to.slots);
+    return status;
+  }
+  table_gpu_unmake(g);
+  g->t = to;
+  return DZO_OK;
+}

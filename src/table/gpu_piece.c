@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* A piece of a batch in GPU memory. Finds go straight to the slots, many of them brought to parts
+ * of the table first, each of which the second-level cache holds; what changes the table is brought
+ * to its regions. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "table/gpu.h"
+#include "table/gpu_find.h"
+#include "table/gpu_rest.h"
+
+enum { FIND_PARTS = 256, CACHES = 3, FULL_OVERFLOW = 64 };
+
+#define DIRECT_FINDS (UINT64_C(6) << 20)
+#define PIECE_BYTES (UINT64_C(1) << 28) /* of keys */
+#define LEAST_PIECE (UINT64_C(1) << 16)
+
+/* ---- Room ------------------------------------------------------------------------------------ */
+
+static table_partition partition_of(const table_gpu *g, const table_piece *piece) {
+  bool find = piece->operation == DZO_TABLE_FIND, mixed = piece->operation == DZO_TABLE_MIXED;
+  bool results = (find || mixed) && piece->results != NULL;
+  return (table_partition){.wide = g->wide,
+                           .pairs = !find && piece->operation != DZO_TABLE_ERASE,
+                           .coded = mixed,
+                           .back = results || piece->answers != NULL,
+                           .results = results,
+                           .mix = g->t.mix,
+                           .parts = find ? FIND_PARTS : g->t.regions,
+                           .count = piece->count};
+}
+
+static uint64_t round_up(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/* The arrays of a run, behind those of the partition. */
+static uint64_t place_run(const table_gpu *g, table_piece *piece, char *workspace) {
+  table_partition *p = &piece->partition;
+  table_batch_run *run = &piece->run;
+  uint64_t used = table_partition_place(g->unit, p, workspace);
+  uint64_t regions = g->t.regions, most = regions < p->count ? regions : p->count;
+  run->begin = workspace != NULL ? (uint32_t *)(void *)(workspace + used) : NULL;
+  used += round_up((regions + 1) * sizeof *run->begin);
+  run->stop = workspace != NULL ? (uint32_t *)(void *)(workspace + used) : NULL;
+  used += round_up(regions * sizeof *run->stop);
+  run->list = workspace != NULL ? (uint32_t *)(void *)(workspace + used) : NULL;
+  used += round_up(most * sizeof *run->list);
+  run->spill = workspace != NULL ? workspace + used : NULL;
+  /* Of as many passes as there are, one array of items is free; but those of keys alone are too
+   * small, and need no room. */
+  return used;
+}
+
+static dzo_status take_workspace(table_gpu *g, table_piece *piece) {
+  void *workspace;
+  piece->partition = partition_of(g, piece);
+  uint64_t bytes = place_run(g, piece, NULL);
+  DZO_TRY(dzo_unit_workspace(g->unit, bytes, &workspace));
+  place_run(g, piece, workspace);
+  return DZO_OK;
+}
+
+uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch) {
+  uint64_t most = g->sizes.piece > 0 ? g->sizes.piece : PIECE_BYTES / table_gpu_word(g);
+  table_piece piece = {
+      .operation = (int)batch->operation, .results = batch->results, .answers = batch->answers};
+  uint64_t room = dzo_unit_available(g->unit) + g->unit->workspace_bytes;
+  for (most = most < batch->count ? most : batch->count; most > LEAST_PIECE; most /= 2) {
+    piece.count = most;
+    piece.partition = partition_of(g, &piece);
+    if (place_run(g, &piece, NULL) <= room)
+      break;
+  }
+  return most;
+}
+
+/* ---- Finds ----------------------------------------------------------------------------------- */
+
+static bool is_direct(const table_gpu *g, uint64_t count) {
+  if (g->sizes.direct > 0)
+    return count < g->sizes.direct;
+  return count < DIRECT_FINDS ||
+         table_gpu_slots(g) * table_gpu_slot_bytes(g) < CACHES * g->unit->cache;
+}
+
+static dzo_status start_find(table_gpu *g, table_piece *piece) {
+  if (is_direct(g, piece->count))
+    return table_gpu_find(g->unit, &g->t, g->wide, piece->count, piece->keys, false, piece->results,
+                          piece->answers, g->counters);
+  table_partition *p = &piece->partition;
+  DZO_TRY(take_workspace(g, piece));
+  DZO_TRY(table_partition_run(g->unit, p, piece->keys, false, NULL, 0, NULL));
+  DZO_TRY(table_gpu_find(g->unit, &g->t, g->wide, piece->count, p->items[p->at], true,
+                         piece->results != NULL ? p->values[0] : NULL,
+                         piece->answers != NULL ? p->answers[0] : NULL, g->counters));
+  if (!p->back)
+    return DZO_OK;
+  return table_partition_back(g->unit, p, piece->results, piece->answers, NULL);
+}
+
+/* ---- What changes the table ------------------------------------------------------------------ */
+
+/* Room for the new keys that are to be expected, of this piece or of all that is left. */
+static dzo_status make_room(table_gpu *g, const table_piece *piece) {
+  if (g->fixed || piece->operation == DZO_TABLE_ERASE)
+    return DZO_OK;
+  uint64_t capacity = table_gpu_capacity(g);
+  double margin = 1.02 * g->fresh < 1 ? 1.02 * g->fresh : 1;
+  uint64_t soon = g->pairs + (uint64_t)((double)piece->count * margin);
+  if (soon <= capacity)
+    return DZO_OK;
+  uint64_t all = g->pairs + (uint64_t)((double)piece->left * margin);
+  uint64_t most = soon > 4 * capacity ? soon : 4 * capacity, least = 2 * capacity;
+  uint64_t wanted = all < most ? all : most;
+  wanted = wanted > least ? wanted : least;
+  dzo_status status = table_gpu_resize(g, wanted);
+  if (status == DZO_E_MEMORY && soon < wanted)
+    status = table_gpu_resize(g, soon);
+  return status;
+}
+
+static dzo_status run_regions(table_gpu *g, table_piece *piece) {
+  const table_batch_run *run = &piece->run;
+  DZO_TRY(table_region_bounds(g->unit, &g->t, g->wide, piece->partition.pairs, run));
+  switch (piece->operation) {
+  case DZO_TABLE_ERASE:
+    return table_region_erase(g->unit, &g->t, g->wide, run);
+  case DZO_TABLE_MIXED:
+    return table_region_mixed(g->unit, &g->t, g->wide, run);
+  default:
+    return table_region_store(g->unit, &g->t, g->wide, piece->operation, run);
+  }
+}
+
+/* Pairs from which on a region puts off its queries: all of them where the table is full, and the
+ * overflow is not to become one. */
+static uint32_t region_limit(const table_gpu *g) {
+  if (g->fixed && g->pairs >= g->asked && g->t.over_count > table_gpu_slots(g) / FULL_OVERFLOW)
+    return 0;
+  return g->t.buckets * g->t.bucket_slots;
+}
+
+static dzo_status start_change(table_gpu *g, table_piece *piece) {
+  table_partition *p = &piece->partition;
+  DZO_TRY(take_workspace(g, piece));
+  DZO_TRY(table_partition_run(g->unit, p, piece->keys, false, piece->values,
+                              piece->operation == DZO_TABLE_ADD ? 1 : 0, piece->codes));
+  table_batch_run *run = &piece->run;
+  run->items = p->items[p->at];
+  run->codes = p->coded ? p->codes[p->at] : NULL;
+  run->count = (uint32_t)piece->count;
+  run->values = p->results ? p->values[0] : NULL;
+  run->answers = piece->answers != NULL ? p->answers[0] : NULL;
+  run->spill = p->items[p->at ^ 1];
+  run->counters = g->counters;
+  run->limit = region_limit(g);
+  run->ordered = piece->ordered;
+  DZO_TRY(run_regions(g, piece));
+  if (!p->back)
+    return DZO_OK;
+  return table_partition_back(g->unit, p, piece->results, piece->answers, piece->codes);
+}
+
+dzo_status table_piece_start(table_gpu *g, table_piece *piece) {
+  bool find = piece->operation == DZO_TABLE_FIND;
+  if (!find)
+    DZO_TRY(make_room(g, piece));
+  DZO_TRY(table_gpu_zero_counters(g));
+  DZO_TRY(find ? start_find(g, piece) : start_change(g, piece));
+  return table_gpu_read_counters(g);
+}
+
+/* ---- The rest -------------------------------------------------------------------------------- */
+
+/* The pairs that the regions had no room for, to the overflow; from the host's memory once the
+ * workspace is given back, where the GPU's does not suffice. */
+static dzo_status rescue_spill(table_gpu *g, const table_piece *piece, uint64_t spilled) {
+  void *slots, *host = dzo_alloc(g->context, spilled, table_gpu_slot_bytes(g));
+  if (host == NULL)
+    return DZO_E_MEMORY;
+  uint64_t bytes = spilled * table_gpu_slot_bytes(g);
+  dzo_status status = dzo_unit_copy(g->unit, 0, host, piece->run.spill, bytes);
+  if (status == DZO_OK)
+    status = dzo_unit_wait(g->unit, 0);
+  dzo_unit_workspace_release(g->unit);
+  if (status == DZO_OK)
+    status = dzo_unit_allocate(g->unit, bytes, 1, &slots);
+  if (status == DZO_OK) {
+    status = dzo_unit_copy(g->unit, 0, slots, host, bytes);
+    if (status == DZO_OK)
+      status = table_gpu_add_over(g->unit, &g->t, g->wide, slots, spilled, g->counters);
+    dzo_unit_release(g->unit, slots);
+  }
+  dzo_free(host);
+  return status;
+}
+
+typedef struct rest_memory {
+  uint64_t fresh_count, granted;
+} rest_memory;
+
+/* Queries that the regions put off. `memory` has room for their new pairs, and `cushion`, given
+ * back in time, for bringing those to the overflow. */
+static dzo_status do_rest(table_gpu *g, const table_piece *piece, uint64_t count, char *memory,
+                          void *cushion) {
+  rest_memory *numbers = (rest_memory *)(void *)memory, seen = {0, 0};
+  uint64_t room = UINT64_MAX / 2;
+  if (g->fixed)
+    room = g->asked > g->pairs ? g->asked - g->pairs : 0;
+  table_rest rest = {.operation = piece->operation,
+                     .count = count,
+                     .room = room,
+                     .fresh = memory + 256,
+                     .fresh_count = &numbers->fresh_count,
+                     .granted = &numbers->granted};
+  dzo_status status = dzo_unit_fill(g->unit, 0, memory, 0, sizeof *numbers);
+  if (status == DZO_OK)
+    status = table_gpu_rest(g->unit, &g->t, g->wide, piece->partition.pairs, &piece->run, &rest);
+  dzo_unit_release(g->unit, cushion);
+  DZO_TRY(status);
+  DZO_TRY(table_gpu_read_counters(g));
+  DZO_TRY(dzo_unit_copy(g->unit, 0, &seen, numbers, sizeof seen));
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  if (seen.fresh_count == 0)
+    return DZO_OK;
+  return table_gpu_add_over(g->unit, &g->t, g->wide, rest.fresh, seen.fresh_count, g->counters);
+}
+
+/* All or, for want of memory, nothing of that. */
+static dzo_status try_rest(table_gpu *g, const table_piece *piece, uint64_t count) {
+  void *memory, *cushion;
+  DZO_TRY(dzo_unit_allocate(g->unit, 256 + count * table_gpu_slot_bytes(g), 1, &memory));
+  dzo_status status = dzo_unit_allocate(
+      g->unit, table_gpu_add_over_bytes(g->unit, &g->t, g->wide, count), 1, &cushion);
+  if (status == DZO_OK)
+    status = do_rest(g, piece, count, memory, cushion);
+  dzo_unit_release(g->unit, memory);
+  return status;
+}
+
+static dzo_status refuse_rest(table_gpu *g, const table_piece *piece, uint64_t count) {
+  g->seen->refused += count;
+  return piece->run.answers != NULL ? table_gpu_refuse(g->unit, &piece->run) : DZO_OK;
+}
+
+static dzo_status finish_rest(table_gpu *g, table_piece *piece) {
+  table_counters before = *g->seen;
+  g->pairs += before.inserted - before.erased;
+  dzo_status spill = DZO_OK, rest = DZO_OK;
+  if (before.spilled > 0)
+    spill =
+        table_gpu_add_over(g->unit, &g->t, g->wide, piece->run.spill, before.spilled, g->counters);
+  if (spill != DZO_OK && spill != DZO_E_MEMORY)
+    return spill;
+  if (before.put_off > 0) {
+    DZO_TRY(dzo_unit_copy(g->unit, 0, g->counters, g->seen, sizeof before));
+    DZO_TRY(dzo_unit_wait(g->unit, 0));
+    rest = spill == DZO_OK ? try_rest(g, piece, before.put_off) : DZO_E_MEMORY;
+    if (rest == DZO_E_MEMORY)
+      DZO_TRY(refuse_rest(g, piece, before.put_off));
+    else
+      DZO_TRY(rest);
+    g->pairs += g->seen->inserted - before.inserted + before.erased - g->seen->erased;
+    if (piece->partition.back)
+      DZO_TRY(table_partition_back(g->unit, &piece->partition, piece->results, piece->answers,
+                                   piece->codes));
+  }
+  if (spill == DZO_E_MEMORY && rescue_spill(g, piece, before.spilled) != DZO_OK)
+    return dzo_unit_lose(g->unit, "no memory is left for pairs that have to be moved");
+  return rest;
+}
+
+dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  dzo_status status = DZO_OK;
+  if (g->seen->spilled > 0 || g->seen->put_off > 0)
+    status = finish_rest(g, piece);
+  else
+    g->pairs += g->seen->inserted - g->seen->erased;
+  if (status != DZO_OK && status != DZO_E_MEMORY)
+    return status;
+  batch->found += g->seen->found;
+  batch->inserted += g->seen->inserted;
+  batch->refused += g->seen->refused;
+  if (piece->operation != DZO_TABLE_FIND && piece->operation != DZO_TABLE_ERASE)
+    g->fresh = (double)g->seen->inserted / (double)piece->count;
+  return status;
+}

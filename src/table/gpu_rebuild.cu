@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "table/gpu_rebuild.h"
+
+#include "table/gpu_region.cuh"
+
+enum { THREADS = 256, AHEAD = 4 }; /* slots that a thread loads at a time */
+
+/* ---- Into a table of another size -------------------------------------------------------------
+ */
+
+typedef struct rebuild_run {
+  table_layout from;
+  void *spill;
+  u64 room;
+  table_counters *counters;
+} rebuild_run;
+
+/* Keys are unique here, so claims need not meet. False: the stash is full. */
+template <typename W, int S>
+static __device__ bool put_pair(const table_region<W> &r, table_region_state *state,
+                                table_pair<W> pair) {
+  table_place place = table_place_of(pair.key, r.regions);
+  u32 bucket = table_first_bucket(place, r.buckets), at = TABLE_NOWHERE;
+  for (int choice = 0; choice < 2 && at == TABLE_NOWHERE; choice++) {
+    u32 free = 0;
+#pragma unroll
+    for (int i = 0; i < S; i++)
+      free |= (u32)(dzo_load_block(&r.slots[bucket * S + i].key) == table_word<W>::FREE) << i;
+    at = table_claim_in<W, S>(r, bucket, pair.key, free);
+    bucket = table_second_bucket(pair.key, r.buckets);
+  }
+  if (at == TABLE_NOWHERE) {
+    if (dzo_load_block(&state->stashed) >= TABLE_STASH_FULL - TABLE_BLOCK)
+      return false;
+    at = table_claim_stash<W>(r, state, pair.key);
+  }
+  dzo_store_block(&r.slots[at].value, pair.value);
+  return true;
+}
+
+template <typename W>
+static __device__ void spill_pair(const rebuild_run &run, table_pair<W> pair) {
+  u64 to = atomicAdd((u64 *)&run.counters->spilled, 1ull);
+  if (to < run.room)
+    ((table_pair<W> *)run.spill)[to] = pair;
+}
+
+/* Up to AHEAD pairs of each thread. All threads. */
+template <typename W, int S>
+static __device__ void put_pairs(const rebuild_run &run, const table_region<W> &r,
+                                 table_region_state *state, table_pair<W> *pairs) {
+  for (;;) {
+    bool waiting = false;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      if (pairs[k].key == table_word<W>::FREE)
+        continue;
+      if (put_pair<W, S>(r, state, pairs[k]))
+        pairs[k].key = table_word<W>::FREE;
+      else
+        waiting = true;
+    }
+    if (!__syncthreads_or(waiting))
+      return;
+    table_empty_stash<W, S>(r, state);
+    u32 left = state->stashed;
+    __syncthreads();
+    if (left < TABLE_STASH_FULL - TABLE_BLOCK)
+      continue;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+      if (pairs[k].key != table_word<W>::FREE)
+        spill_pair(run, pairs[k]);
+    return;
+  }
+}
+
+template <typename W>
+static __device__ table_region<W> empty_region(const table_layout &t, char *memory,
+                                               table_region_state *state) {
+  table_region<W> r;
+  u32 total = t.buckets * t.bucket_slots;
+  r.slots = (table_pair<W> *)memory;
+  r.number = blockIdx.x;
+  r.buckets = t.buckets;
+  r.side = total;
+  r.stash = total + 1;
+  r.locks = (u32 *)(r.slots + total + 1 + TABLE_STASH);
+  r.regions = t.regions;
+  r.over_begin = r.over_end = 0;
+  for (u32 i = threadIdx.x; i < total + 1 + TABLE_STASH; i += TABLE_BLOCK)
+    table_make_free(&r.slots[i]);
+  for (u32 i = threadIdx.x; i < (r.buckets + 31) / 32; i += TABLE_BLOCK)
+    r.locks[i] = 0;
+  if (threadIdx.x < TABLE_STASH / 32)
+    state->gone[threadIdx.x] = 0;
+  if (threadIdx.x == 0)
+    state->pairs = state->stashed = 0;
+  __syncthreads();
+  return r;
+}
+
+/* Takes those of the pairs source[begin .. end) that belong here. */
+template <typename W, int S>
+static __device__ void take_slots(const rebuild_run &run, const table_region<W> &r,
+                                  table_region_state *state, u64 begin, u64 end) {
+  const typename table_word<W>::slot *source = (const typename table_word<W>::slot *)run.from.slots;
+  for (u64 base = begin; base < end; base += AHEAD * TABLE_BLOCK) {
+    table_pair<W> pairs[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      u64 i = base + (u64)k * TABLE_BLOCK + threadIdx.x;
+      pairs[k].key = table_word<W>::FREE;
+      if (i >= end)
+        continue;
+      typename table_word<W>::slot s = source[i];
+      pairs[k].value = table_slot_value(s);
+      if (table_place_of(table_slot_key(s), r.regions).region == r.number)
+        pairs[k].key = table_slot_key(s);
+    }
+    put_pairs<W, S>(run, r, state, pairs);
+  }
+}
+
+template <typename W, int S>
+static __device__ void take_over(const rebuild_run &run, const table_region<W> &r,
+                                 table_region_state *state, u64 begin, u64 end) {
+  for (u64 base = begin; base < end; base += TABLE_BLOCK) {
+    table_pair<W> pairs[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+      pairs[k].key = table_word<W>::FREE;
+    u64 i = base + threadIdx.x;
+    if (i < end && run.from.over_gone[i] == 0) {
+      pairs[0].key = ((const W *)run.from.over_keys)[i];
+      pairs[0].value = ((const W *)run.from.over_values)[i];
+    }
+    put_pairs<W, S>(run, r, state, pairs);
+  }
+}
+
+/* A block a region of the new table. */
+template <typename W, int S>
+static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
+    table_rebuild(table_layout to, rebuild_run run) {
+  DZO_BLOCK_MEMORY(char, memory);
+  __shared__ table_region_state state;
+  if (threadIdx.x < 2) {
+    table_layout over = run.from;
+    over.regions = to.regions;
+    state.over[threadIdx.x] = table_over_bound<W>(over, (u64)blockIdx.x + threadIdx.x);
+  }
+  table_region<W> r = empty_region<W>(to, memory, &state);
+  u64 region = (u64)run.from.buckets * S, number = r.number;
+  u64 first = number * run.from.regions / to.regions;
+  u64 last = ((number + 1) * run.from.regions - 1) / to.regions;
+  take_slots<W, S>(run, r, &state, first * region, (last + 1) * region);
+  take_over<W, S>(run, r, &state, state.over[0], state.over[1]);
+  if (threadIdx.x == 0 && number + 1 == to.regions)
+    r.slots[r.side] = ((const table_pair<W> *)run.from.slots)[run.from.regions * region];
+  if (state.stashed > 0)
+    table_empty_stash<W, S>(r, &state);
+  if (state.stashed > 0)
+    for (u32 i = threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK)
+      if (r.slots[r.stash + i].key != table_word<W>::FREE)
+        spill_pair(run, r.slots[r.stash + i]);
+  __syncthreads();
+  table_region_save(to, r);
+}
+
+template <typename W, int S>
+static dzo_status rebuild(dzo_unit *unit, const table_layout *to, const rebuild_run *run) {
+  return DZO_LAUNCH_SHARED(unit, 0, (table_rebuild<W, S>), to->regions, TABLE_BLOCK,
+                           table_block_bytes<W>(to->buckets * S, to->buckets), *to, *run);
+}
+
+dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
+                             bool wide, void *spill, uint64_t room, table_counters *counters) {
+  rebuild_run run = {*from, spill, room, counters};
+  if (to->bucket_slots == 4)
+    return wide ? rebuild<u64, 4>(unit, to, &run) : rebuild<u32, 4>(unit, to, &run);
+  return wide ? rebuild<u64, 8>(unit, to, &run) : rebuild<u32, 8>(unit, to, &run);
+}
+
+/* ---- Out --------------------------------------------------------------------------------------
+ */
+
+typedef struct export_run {
+  void *keys, *values;
+  table_counters *counters;
+} export_run;
+
+/* All threads of a block, some of which have a pair. */
+template <typename W>
+static __device__ void export_pairs(const table_layout &t, const export_run &e, bool have, W key,
+                                    W value) {
+  __shared__ u32 s_count;
+  __shared__ u64 s_base;
+  if (threadIdx.x == 0)
+    s_count = 0;
+  __syncthreads();
+  u32 votes = __ballot_sync(DZO_WARP_ALL, have), place = 0;
+  if (dzo_lane() == 0 && votes != 0)
+    place = atomicAdd(&s_count, (u32)__popc(votes));
+  place = __shfl_sync(DZO_WARP_ALL, place, 0) + (u32)__popc(votes & dzo_lanes_below());
+  __syncthreads();
+  if (threadIdx.x == 0)
+    s_base = atomicAdd((u64 *)&e.counters->found, (u64)s_count);
+  __syncthreads();
+  if (!have)
+    return;
+  if (e.keys != NULL)
+    ((W *)e.keys)[s_base + place] = table_unmixed(key, t.mix);
+  if (e.values != NULL)
+    ((W *)e.values)[s_base + place] = value;
+}
+
+/* Slots first, then the lone pair, then the overflow. */
+template <typename W>
+static __global__ void __launch_bounds__(THREADS) table_export(table_layout t, export_run e) {
+  u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+  u64 slots = t.regions * t.buckets * t.bucket_slots;
+  W key = table_word<W>::FREE, value = 0;
+  bool have = false;
+  if (i <= slots) {
+    table_pair<W> pair = ((const table_pair<W> *)t.slots)[i];
+    have = pair.key != table_word<W>::FREE;
+    key = i < slots ? pair.key : (W)table_word<W>::FREE;
+    value = pair.value;
+  } else if (i - slots - 1 < t.over_count) {
+    u64 at = i - slots - 1;
+    have = t.over_gone[at] == 0;
+    key = ((const W *)t.over_keys)[at];
+    value = ((const W *)t.over_values)[at];
+  }
+  export_pairs<W>(t, e, have, key, value);
+}
+
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
+                            void *values, table_counters *counters) {
+  export_run e = {keys, values, counters};
+  u64 places = t->regions * t->buckets * t->bucket_slots + 1 + t->over_count;
+  u64 blocks = (places + THREADS - 1) / THREADS;
+  return wide ? DZO_LAUNCH(unit, 0, table_export<u64>, blocks, THREADS, *t, e)
+              : DZO_LAUNCH(unit, 0, table_export<u32>, blocks, THREADS, *t, e);
+}
+
+/* ---- Counted ----------------------------------------------------------------------------------
+ */
+
+template <typename W>
+static __global__ void __launch_bounds__(THREADS)
+    table_take_census(table_layout t, table_census *census) {
+  u64 slots = t.regions * t.buckets * t.bucket_slots;
+  u32 first = 0, second = 0, erased = 0;
+  for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < slots; i += (u64)gridDim.x * THREADS) {
+    table_pair<W> pair = ((const table_pair<W> *)t.slots)[i];
+    if (pair.key == table_word<W>::FREE) {
+      erased += pair.value != table_word<W>::EMPTY;
+      continue;
+    }
+    u32 bucket = (u32)(i / t.bucket_slots % t.buckets);
+    bool home = table_first_bucket(table_place_of(pair.key, t.regions), t.buckets) == bucket;
+    first += home;
+    second += !home;
+  }
+  __syncwarp();
+  table_count_up(&census->first, first);
+  table_count_up(&census->second, second);
+  table_count_up(&census->erased, erased);
+}
+
+dzo_status table_gpu_census(dzo_unit *unit, const table_layout *t, bool wide,
+                            table_census *census) {
+  u64 blocks = (t->regions * t->buckets * t->bucket_slots + THREADS - 1) / THREADS;
+  u64 most = 16u * (u64)unit->processors;
+  blocks = blocks < most ? blocks : most;
+  return wide ? DZO_LAUNCH(unit, 0, table_take_census<u64>, blocks, THREADS, *t, census)
+              : DZO_LAUNCH(unit, 0, table_take_census<u32>, blocks, THREADS, *t, census);
+}

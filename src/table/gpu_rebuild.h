@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* A table as a whole: into another of any size, out of the GPU's form, and counted. */
+#ifndef DZO_TABLE_GPU_REBUILD_H
+#define DZO_TABLE_GPU_REBUILD_H
+
+#include "table/gpu_region.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes all slots of `to`, whose bucket_slots are those of `from`. Pairs for which there is no
+ * room are counted in counters->spilled and, if that is at most `room`, all are in `spill`
+ * (slots). */
+dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
+                             bool wide, void *spill, uint64_t room, table_counters *counters);
+
+/* All pairs, unmixed, to words keys[] and values[]; either may be NULL. Counts in counters->found.
+ */
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
+                            void *values, table_counters *counters);
+
+/* Pairs in their first and in their second bucket, and free slots that are not EMPTY. */
+typedef struct table_census {
+  uint64_t first, second, erased;
+} table_census;
+dzo_status table_gpu_census(dzo_unit *unit, const table_layout *t, bool wide,
+                            table_census *census /* in device memory, at first 0 */);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
