@@ -112,22 +112,49 @@ static dzo_status shrink(void *state) {
 
 /* ---- Out ------------------------------------------------------------------------------------- */
 
+/* Places that are exported at once through the workspace, at most. */
+enum { EXPORTED = 1 << 24 };
+
 static dzo_status export_on_gpu(table_gpu *g, void *keys, void *values) {
   DZO_TRY(table_gpu_zero_counters(g));
-  DZO_TRY(table_gpu_export(g->unit, &g->t, g->wide, keys, values, g->counters));
+  DZO_TRY(table_gpu_export(g->unit, &g->t, g->wide, 0, table_gpu_places(&g->t), keys, values,
+                           g->counters));
   return dzo_unit_wait(g->unit, 0);
 }
 
-/* Through the workspace. */
-static dzo_status export_to_host(table_gpu *g, void *keys, void *values) {
-  uint64_t array = (g->pairs * table_gpu_word(g) + 255) / 256 * 256;
+/* The pairs of at most `room` places, from *cursor on. */
+static dzo_status export_some(void *state, uint64_t *cursor, uint64_t room, void *keys,
+                              void *values, uint64_t *count) {
+  table_gpu *g = state;
+  uint64_t places = table_gpu_places(&g->t), word = table_gpu_word(g), left = places - *cursor;
+  if (room > EXPORTED)
+    room = EXPORTED;
+  if (room > left)
+    room = left;
   char *memory;
+  uint64_t array = (room * word + 255) / 256 * 256;
   DZO_TRY(dzo_unit_workspace(g->unit, 2 * array, (void **)&memory));
-  DZO_TRY(export_on_gpu(g, keys != NULL ? memory : NULL, values != NULL ? memory + array : NULL));
+  DZO_TRY(table_gpu_zero_counters(g));
+  DZO_TRY(table_gpu_export(g->unit, &g->t, g->wide, *cursor, room, keys != NULL ? memory : NULL,
+                           values != NULL ? memory + array : NULL, g->counters));
+  DZO_TRY(table_gpu_read_counters(g));
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  *count = g->seen->found;
   if (keys != NULL)
-    DZO_TRY(dzo_unit_fetch(g->unit, keys, memory, g->pairs * table_gpu_word(g)));
+    DZO_TRY(dzo_unit_fetch(g->unit, keys, memory, *count * word));
   if (values != NULL)
-    DZO_TRY(dzo_unit_fetch(g->unit, values, memory + array, g->pairs * table_gpu_word(g)));
+    DZO_TRY(dzo_unit_fetch(g->unit, values, memory + array, *count * word));
+  *cursor = room < left ? *cursor + room : UINT64_MAX;
+  return DZO_OK;
+}
+
+static dzo_status export_to_host(table_gpu *g, void *keys, void *values) {
+  uint64_t word = table_gpu_word(g), done = 0;
+  for (uint64_t cursor = 0, count; cursor != UINT64_MAX; done += count) {
+    char *to_keys = keys, *to_values = values;
+    DZO_TRY(export_some(g, &cursor, EXPORTED, keys != NULL ? to_keys + done * word : NULL,
+                        values != NULL ? to_values + done * word : NULL, &count));
+  }
   return DZO_OK;
 }
 
@@ -196,4 +223,5 @@ const table_engine table_engine_cuda = {
     .export_into = export_into,
     .stats = stats,
     .owns = owns,
+    .export_some = export_some,
 };

@@ -187,6 +187,7 @@ dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const tab
  */
 
 typedef struct export_run {
+  u64 first, end; /* places */
   void *keys, *values;
   table_counters *counters;
 } export_run;
@@ -219,11 +220,13 @@ static __device__ void export_pairs(const table_layout &t, const export_run &e, 
 /* Slots first, then the lone pair, then the overflow. */
 template <typename W>
 static __global__ void __launch_bounds__(THREADS) table_export(table_layout t, export_run e) {
-  u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+  u64 i = e.first + (u64)blockIdx.x * THREADS + threadIdx.x;
   u64 slots = t.regions * t.buckets * t.bucket_slots;
   W key = table_word<W>::FREE, value = 0;
   bool have = false;
-  if (i <= slots) {
+  if (i >= e.end) {
+    have = false;
+  } else if (i <= slots) {
     table_pair<W> pair = ((const table_pair<W> *)t.slots)[i];
     have = pair.key != table_word<W>::FREE;
     key = i < slots ? pair.key : (W)table_word<W>::FREE;
@@ -237,11 +240,10 @@ static __global__ void __launch_bounds__(THREADS) table_export(table_layout t, e
   export_pairs<W>(t, e, have, key, value);
 }
 
-dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
-                            void *values, table_counters *counters) {
-  export_run e = {keys, values, counters};
-  u64 places = t->regions * t->buckets * t->bucket_slots + 1 + t->over_count;
-  u64 blocks = (places + THREADS - 1) / THREADS;
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, uint64_t first,
+                            uint64_t count, void *keys, void *values, table_counters *counters) {
+  export_run e = {first, first + count, keys, values, counters};
+  u64 blocks = (count + THREADS - 1) / THREADS;
   return wide ? DZO_LAUNCH(unit, 0, table_export<u64>, blocks, THREADS, *t, e)
               : DZO_LAUNCH(unit, 0, table_export<u32>, blocks, THREADS, *t, e);
 }

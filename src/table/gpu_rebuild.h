@@ -16,10 +16,14 @@ extern "C" {
 dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
                              bool wide, void *spill, uint64_t room, table_counters *counters);
 
-/* All pairs, unmixed, to words keys[] and values[]; either may be NULL. Counts in counters->found.
- */
-dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
-                            void *values, table_counters *counters);
+/* Places where pairs may be: slots, the one behind them, the overflow. */
+static inline uint64_t table_gpu_places(const table_layout *t) {
+  return t->regions * t->buckets * t->bucket_slots + 1 + t->over_count;
+}
+/* The pairs of `count` places from `first` on, unmixed, to words keys[] and values[]; either may be
+ * NULL. Counts in counters->found. */
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, uint64_t first,
+                            uint64_t count, void *keys, void *values, table_counters *counters);
 
 /* Pairs in their first and in their second bucket, and free slots that are not EMPTY. */
 typedef struct table_census {

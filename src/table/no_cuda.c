@@ -141,10 +141,12 @@ dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const tab
   return missing(unit);
 }
 
-dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, void *keys,
-                            void *values, table_counters *counters) {
+dzo_status table_gpu_export(dzo_unit *unit, const table_layout *t, bool wide, uint64_t first,
+                            uint64_t count, void *keys, void *values, table_counters *counters) {
   (void)t;
   (void)wide;
+  (void)first;
+  (void)count;
   (void)keys;
   (void)values;
   (void)counters;
