@@ -3,11 +3,13 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "table/gpu_aggregate.h"
+#include "table/gpu_codes.h"
 #include "table/gpu_find.h"
 #include "table/gpu_partition.h"
 #include "table/gpu_rebuild.h"
 #include "table/gpu_region.h"
 #include "table/gpu_rest.h"
+#include "table/gpu_view.h"
 #include "table/seed.h"
 
 static dzo_status missing(dzo_unit *unit) {
@@ -204,4 +206,41 @@ dzo_status table_gpu_rest(dzo_unit *unit, const table_layout *t, bool wide, bool
 dzo_status table_gpu_refuse(dzo_unit *unit, const table_batch_run *run) {
   (void)run;
   return missing(unit);
+}
+
+dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
+                                 uint64_t *first) {
+  (void)codes, (void)count, (void)first;
+  return missing(unit);
+}
+
+dzo_status table_gpu_view_open(dzo_unit *unit, bool wide, const table_layout *layout,
+                               table_gpu_view *view, dzo_table_view *out) {
+  (void)wide;
+  (void)layout;
+  *view = (table_gpu_view){0};
+  *out = (dzo_table_view){{0}};
+  return missing(unit);
+}
+
+dzo_status table_gpu_view_count(dzo_unit *unit, bool wide, const table_gpu_view *view,
+                                uint64_t *count) {
+  (void)wide;
+  (void)view;
+  *count = 0;
+  return missing(unit);
+}
+
+dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view, void *keys,
+                               void *values) {
+  (void)wide;
+  (void)view;
+  (void)keys;
+  (void)values;
+  return missing(unit);
+}
+
+void table_gpu_view_close(dzo_unit *unit, table_gpu_view *view) {
+  (void)unit;
+  *view = (table_gpu_view){0};
 }

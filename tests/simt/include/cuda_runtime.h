@@ -32,5 +32,6 @@ static const int warpSize = 32;
 
 #include "simt_api.h"
 #include "simt_intrinsics.h"
+#include "simt_view.h"
 
 #endif
