@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "device/transfer.h"
 #include "table/gpu.h"
+#include "table/gpu_codes.h"
 #include "table/gpu_rebuild.h"
 #include "table/gpu_rest.h"
 
@@ -73,7 +74,26 @@ static dzo_status create(const table_plan *plan, void **out) {
   return table_gpu_create(plan, NULL, out);
 }
 
-static dzo_status run(void *state, dzo_table_batch *batch) { return table_gpu_run(state, batch); }
+/* Those in host memory were checked there. The counters lend a word. */
+static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
+  uint64_t *first = &g->counters->found;
+  DZO_TRY(dzo_unit_fill(g->unit, 0, first, 0xff, sizeof *first));
+  DZO_TRY(table_gpu_check_codes(g->unit, batch->operations, batch->count, first));
+  DZO_TRY(table_gpu_read_counters(g));
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  if (g->seen->found == UINT64_MAX)
+    return DZO_OK;
+  return dzo_fail(g->context, DZO_E_ARGUMENT,
+                  "query %llu of the batch has an operation that is none",
+                  (unsigned long long)g->seen->found);
+}
+
+static dzo_status run(void *state, dzo_table_batch *batch) {
+  table_gpu *g = state;
+  if (batch->operations != NULL && dzo_unit_owns(g->unit, batch->operations))
+    DZO_TRY(check_codes(g, batch));
+  return table_gpu_run(g, batch);
+}
 
 static uint64_t size(const void *state) { return ((const table_gpu *)state)->pairs; }
 

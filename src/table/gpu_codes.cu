@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+#include "table/gpu_codes.h"
+
+#include "dzo/table.h"
+#include "table/gpu_word.cuh"
+
+enum { THREADS = 256, BLOCKS = 16 };
+
+static __global__ void __launch_bounds__(THREADS)
+    table_check_codes(const uint8_t *codes, u64 count, u64 *first) {
+  for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
+    if (codes[i] < DZO_TABLE_MIXED)
+      continue;
+    atomicMin(first, i);
+    return;
+  }
+}
+
+dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
+                                 uint64_t *first) {
+  u64 blocks = (count + THREADS - 1) / THREADS, most = BLOCKS * (u64)unit->processors;
+  return DZO_LAUNCH(unit, 0, table_check_codes, blocks < most ? blocks : most, THREADS, codes,
+                    count, (u64 *)first);
+}
