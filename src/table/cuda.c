@@ -28,6 +28,7 @@ static void destroy(void *state) {
   table_gpu *g = state;
   if (g == NULL)
     return;
+  table_gpu_view_close(g->unit, &g->view);
   table_gpu_unmake(g);
   dzo_unit_release(g->unit, g->counters);
   dzo_unit_release(g->unit, g->buffers);
@@ -228,6 +229,12 @@ static bool owns(const void *state, const void *pointer) {
   return dzo_unit_owns(((const table_gpu *)state)->unit, pointer);
 }
 
+static dzo_status view_begin(void *state, dzo_table_view *view) {
+  return table_gpu_view_begin(state, view);
+}
+
+static dzo_status view_end(void *state) { return table_gpu_view_end(state); }
+
 const table_engine table_engine_cuda = {
     .name = "cuda",
     .device = DZO_DEVICE_CUDA,
@@ -244,4 +251,6 @@ const table_engine table_engine_cuda = {
     .stats = stats,
     .owns = owns,
     .export_some = export_some,
+    .view_begin = view_begin,
+    .view_end = view_end,
 };

@@ -8,6 +8,7 @@
 #include "table/engine.h"
 #include "table/gpu_partition.h"
 #include "table/gpu_region.h"
+#include "table/gpu_view.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,7 @@ typedef struct table_gpu {
   table_counters *seen;     /* what they were; pinned */
   char *buffers;            /* device memory for arrays that lie in host memory */
   uint64_t buffer_bytes;
+  table_gpu_view view; /* while kernels of the caller's use the table */
 } table_gpu;
 
 dzo_status table_gpu_create(const table_plan *plan, const table_gpu_sizes *sizes, void **out);
@@ -83,6 +85,12 @@ dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch 
 /* ---- gpu_batch.c ----------------------------------------------------------------------------- */
 
 dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch);
+
+/* ---- gpu_lend.c ------------------------------------------------------------------------------ */
+
+dzo_status table_gpu_view_begin(table_gpu *g, dzo_table_view *view);
+/* DZO_E_MEMORY: kernels may go on, and it may be called again. */
+dzo_status table_gpu_view_end(table_gpu *g);
 
 #ifdef __cplusplus
 }

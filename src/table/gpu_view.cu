@@ -63,20 +63,20 @@ static __global__ void stash_overflow(table_layout t, dzo_table_view view, unsig
   }
 }
 
-/* keys NULL: only counted. */
+/* slots NULL: only counted. */
 template <typename Word>
 static __global__ void stash_list(const void *stash, uint32_t slots, stash_counts *counts,
-                                  Word *keys, Word *values) {
+                                  Word *out) {
   for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < slots;
        i += (uint64_t)gridDim.x * blockDim.x) {
     ulonglong2 pair = pair_at<Word>(stash, i);
     if ((Word)pair.y == (Word) ~(Word)0)
       continue;
     unsigned long long to = atomicAdd(&counts->pairs, 1ull);
-    if (keys == NULL)
+    if (out == NULL)
       continue;
-    keys[to] = (Word)pair.y;
-    values[to] = (Word)pair.x;
+    out[2 * to] = (Word)pair.x;
+    out[2 * to + 1] = (Word)pair.y;
   }
 }
 
@@ -163,31 +163,28 @@ extern "C" dzo_status table_gpu_view_open(dzo_unit *unit, bool wide, const table
                   "table: too many keys outside their buckets for a kernel to use it");
 }
 
-static dzo_status list(dzo_unit *unit, bool wide, const table_gpu_view *view, void *keys,
-                       void *values) {
+static dzo_status list(dzo_unit *unit, bool wide, const table_gpu_view *view, void *slots) {
   unsigned blocks = (unsigned)unit->processors * 4;
   DZO_TRY(dzo_unit_fill(unit, 0, counts_of(view, wide), 0, sizeof(stash_counts)));
   return wide ? DZO_LAUNCH(unit, 0, stash_list<dzo_view_u64>, blocks, THREADS, view->stash,
-                           view->stash_slots, counts_of(view, wide), (dzo_view_u64 *)keys,
-                           (dzo_view_u64 *)values)
+                           view->stash_slots, counts_of(view, wide), (dzo_view_u64 *)slots)
               : DZO_LAUNCH(unit, 0, stash_list<uint32_t>, blocks, THREADS, view->stash,
-                           view->stash_slots, counts_of(view, wide), (uint32_t *)keys,
-                           (uint32_t *)values);
+                           view->stash_slots, counts_of(view, wide), (uint32_t *)slots);
 }
 
 extern "C" dzo_status table_gpu_view_count(dzo_unit *unit, bool wide, const table_gpu_view *view,
                                            uint64_t *count) {
   stash_counts counts = {};
   *count = 0;
-  DZO_TRY(list(unit, wide, view, NULL, NULL));
+  DZO_TRY(list(unit, wide, view, NULL));
   DZO_TRY(read_counts(unit, view, wide, &counts));
   *count = counts.pairs;
   return DZO_OK;
 }
 
 extern "C" dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view,
-                                          void *keys, void *values) {
-  return list(unit, wide, view, keys, values);
+                                          void *slots) {
+  return list(unit, wide, view, slots);
 }
 
 extern "C" void table_gpu_view_close(dzo_unit *unit, table_gpu_view *view) {

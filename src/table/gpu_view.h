@@ -28,9 +28,8 @@ dzo_status table_gpu_view_open(dzo_unit *unit, bool wide, const table_layout *la
 /* Pairs that are in the stash now. No kernel uses the view any more. */
 dzo_status table_gpu_view_count(dzo_unit *unit, bool wide, const table_gpu_view *view,
                                 uint64_t *count);
-/* Those, as mixed keys and values: [count] words each, device memory. */
-dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view, void *keys,
-                               void *values);
+/* Those, to slots[count] in device memory. */
+dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view, void *slots);
 /* Gives the memory back; what the stash holds is lost with it. */
 void table_gpu_view_close(dzo_unit *unit, table_gpu_view *view);
 

@@ -231,12 +231,11 @@ dzo_status table_gpu_view_count(dzo_unit *unit, bool wide, const table_gpu_view 
   return missing(unit);
 }
 
-dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view, void *keys,
-                               void *values) {
+dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view,
+                               void *slots) {
   (void)wide;
   (void)view;
-  (void)keys;
-  (void)values;
+  (void)slots;
   return missing(unit);
 }
 

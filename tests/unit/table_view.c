@@ -315,17 +315,17 @@ static void test_overflow(void **state) {
     expect(&f, DZO_TABLE_ADD, over_key(&f, 2), 9, DZO_TABLE_FOUND, 2);
     assert_int_equal(table_gpu_view_count(f.unit, wide, &f.extra, &count), DZO_OK);
     assert_int_equal(count, OVER / 3 * 2);
-    void *keys = device(&f, count, 8), *values = device(&f, count, 8);
-    assert_int_equal(table_gpu_view_take(f.unit, wide, &f.extra, keys, values), DZO_OK);
-    uint64_t host[OVER], sum = 0;
-    download(&f, host, keys, count * (wide ? 8 : 4));
+    void *slots = device(&f, count, 16);
+    assert_int_equal(table_gpu_view_take(f.unit, wide, &f.extra, slots), DZO_OK);
+    uint64_t host[2 * OVER], sum = 0;
+    download(&f, host, slots, count * (wide ? 16 : 8));
     for (i = 0; i < count; i++)
-      sum += wide ? host[i] : ((uint32_t *)host)[i];
+      sum += wide ? host[2 * i + 1] : ((uint32_t *)host)[2 * i + 1];
     uint64_t expected = UINT64_C(1000) - 2000;
     for (i = 0; i < OVER; i++)
       expected += i % 3 == 0 ? 0 : 1000 * (i + 1);
     assert_int_equal(sum, expected);
-    void *all[] = {keys, values, (void *)f.layout.over_keys, f.layout.over_values,
+    void *all[] = {slots, (void *)(uintptr_t)f.layout.over_keys, f.layout.over_values,
                    f.layout.over_gone};
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
       dzo_unit_release(f.unit, all[n]);
@@ -333,8 +333,119 @@ static void test_overflow(void **state) {
   }
 }
 
+/* ---- Tables of the library --------------------------------------------------------------------
+ */
+
+static dzo_table *table_or_skip(dzo_context **context, bool wide, bool fixed, uint64_t capacity) {
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.device = DZO_DEVICE_CUDA;
+  if (dzo_context_create(&options, context) != DZO_OK)
+    skip();
+  dzo_table_options plan;
+  dzo_table_options_init(&plan);
+  plan.key_bits = plan.value_bits = wide ? 64 : 32;
+  plan.fixed = fixed;
+  plan.capacity = capacity;
+  dzo_table *table = NULL;
+  assert_int_equal(dzo_table_create(*context, &plan, &table), DZO_OK);
+  return table;
+}
+
+/* Every pair of the table is taken from its range: nothing is left, and no key is there twice. */
+static void check_contents(dzo_table *table, bool wide, view_load load, view_range *ranges) {
+  uint64_t size = dzo_table_size(table), word = wide ? 8 : 4;
+  const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15), inverse = UINT64_C(0xf1de83e19937733d);
+  void *keys = malloc(size * word + 1), *values = malloc(size * word + 1);
+  uint8_t *seen = calloc(load.keys, 1);
+  assert_true(keys != NULL && values != NULL && seen != NULL);
+  assert_int_equal(spread * inverse, 1);
+  assert_int_equal(dzo_table_export_into(table, keys, values), DZO_OK);
+  for (uint64_t i = 0; i < size; i++) {
+    uint64_t key = wide ? ((uint64_t *)keys)[i] : ((uint32_t *)keys)[i];
+    uint64_t id = wide ? key * inverse : (uint32_t)(key * inverse);
+    assert_true(id < load.keys && seen[id] == 0);
+    seen[id] = 1;
+    ranges[id % load.ranges].pairs--;
+    ranges[id % load.ranges].sum -=
+        wide ? ((uint64_t *)values)[i] : (uint64_t)((uint32_t *)values)[i];
+  }
+  for (uint32_t i = 0; i < load.ranges; i++) {
+    assert_int_equal(ranges[i].pairs, 0);
+    assert_int_equal(wide ? ranges[i].sum : (uint32_t)ranges[i].sum, 0);
+  }
+  free(keys);
+  free(values);
+  free(seen);
+}
+
+/* Lent to kernels several times over, which make it fuller than it was made for. */
+static void lend(bool wide, bool fixed, uint64_t capacity, view_load load) {
+  fixture f = {.wide = wide};
+  dzo_table *table = table_or_skip(&f.context, wide, fixed, capacity);
+  f.unit = dzo_context_gpu(f.context);
+  view_range *ranges = device(&f, load.ranges, sizeof *ranges);
+  view_range *host = calloc(load.ranges, sizeof *host);
+  view_outcome *outcome = device(&f, 1, sizeof *outcome), said;
+  assert_non_null(host);
+  for (int round = 0; round < 3; round++) {
+    assert_int_equal(dzo_table_view_begin(table, &f.view), DZO_OK);
+    assert_int_equal(view_run_load(f.unit, wide, &f.view, load, 4, 128, ranges, outcome), DZO_OK);
+    assert_int_equal(dzo_table_view_end(table), DZO_OK);
+    download(&f, host, ranges, load.ranges * sizeof *host);
+    download(&f, &said, outcome, sizeof said);
+    assert_int_equal(said.wrong, 0);
+    check_contents(table, wide, load, host);
+    load.offset += UINT64_C(1) << 40;
+  }
+  free(host);
+  dzo_unit_release(f.unit, ranges);
+  dzo_unit_release(f.unit, outcome);
+  dzo_table_destroy(table);
+  dzo_context_destroy(f.context);
+}
+
+static void test_lending(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    view_load load = {.keys = 3000, .ranges = 8, .erase = 50, .find = 50, .each = 40};
+    lend(wide, false, 100, load);
+    lend(wide, true, 2500, load);
+    load.keys = OPERATIONS / 10;
+    load.each = OPERATIONS / 512;
+    lend(wide, false, load.keys, load);
+  }
+}
+
+static void test_misuse(void **state) {
+  (void)state;
+  dzo_context *context = NULL;
+  dzo_table *table = table_or_skip(&context, false, false, 10);
+  dzo_table_view view;
+  uint32_t key = 1;
+  assert_int_equal(dzo_table_view_end(table), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_view_begin(table, NULL), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_view_begin(NULL, &view), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_view_end(NULL), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_view_begin(table, &view), DZO_OK);
+  assert_int_equal(dzo_table_view_begin(table, &view), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_insert(table, 1, &key, &key, NULL), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_table_view_end(table), DZO_OK);
+  assert_int_equal(dzo_table_insert(table, 1, &key, &key, NULL), DZO_OK);
+  assert_int_equal(dzo_table_view_begin(table, &view), DZO_OK);
+  dzo_table_destroy(table); /* lent as it is */
+  dzo_table_options plan;
+  dzo_table_options_init(&plan);
+  plan.key_bits = 32;
+  assert_int_equal(dzo_table_create(context, &plan, &table), DZO_OK);
+  assert_int_equal(dzo_table_view_begin(table, &view), DZO_E_UNSUPPORTED);
+  dzo_table_destroy(table);
+  dzo_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_lending),   cmocka_unit_test(test_misuse),
       cmocka_unit_test(test_answers),   cmocka_unit_test(test_overflow),
       cmocka_unit_test(test_histories), cmocka_unit_test(test_loads),
       cmocka_unit_test(test_full),      cmocka_unit_test(test_many_operations),
