@@ -23,6 +23,13 @@ enum {
   TABLE_CPU_WIDE_SLOTS = 4
 };
 
+/* Where threads may meet. A test that permutes their turns has it call a function. */
+#if defined(TABLE_STEP)
+void TABLE_STEP(int waits);
+#else
+#define TABLE_STEP(waits) ((void)0)
+#endif
+
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 /* 32 bits: one word, key + (value << 32). Free if the key's half is all ones: EMPTY if all the word

@@ -22,7 +22,10 @@ static table_cpu_node *node_of(uintptr_t link) {
   return (table_cpu_node *)(link & ~(uintptr_t)1); // NOLINT(performance-no-int-to-ptr)
 }
 
-static uintptr_t follow(const uintptr_t *link) { return __atomic_load_n(link, __ATOMIC_ACQUIRE); }
+static uintptr_t follow(const uintptr_t *link) {
+  TABLE_STEP(0);
+  return __atomic_load_n(link, __ATOMIC_ACQUIRE);
+}
 
 /* The pair that shares the most leading bits with key, as far as branches look. */
 static table_cpu_node *nearest(uintptr_t link, uint64_t key) {

@@ -65,6 +65,7 @@ static void walk_path(table_cpu_store *s, table_cpu_region *region, const path *
   for (;;) {
     uint64_t *from = table_cpu_bucket(s, p->steps[at].bucket);
     publish_pair(to, target, key_at(from, slot), value_at(from, slot));
+    TABLE_STEP(0);
     __atomic_store_n(&region->version, region->version + 1, __ATOMIC_RELEASE);
     to = from;
     target = slot;

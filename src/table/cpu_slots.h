@@ -41,14 +41,18 @@ DZO_ITEM void set_pair(uint64_t *b, unsigned slot, uint64_t key, uint64_t value)
   b[2 * slot] = key;
   b[2 * slot + 1] = value;
 }
-DZO_ITEM void set_empty(uint64_t *b, unsigned slot) { b[2 * slot] = TABLE_CPU_EMPTY; }
-DZO_ITEM void set_tomb(uint64_t *b, unsigned slot) { b[2 * slot] = TABLE_CPU_WIDE_TOMB; }
+DZO_ITEM void set_free(uint64_t *b, unsigned slot, bool tomb) {
+  b[2 * slot] = tomb ? TABLE_CPU_WIDE_TOMB : TABLE_CPU_EMPTY;
+}
 
 /* The same for others to see: table_cpu_put() says in which order. */
 DZO_ITEM void publish_pair(uint64_t *b, unsigned slot, uint64_t key, uint64_t value) {
+  TABLE_STEP(0);
   if (b[2 * slot] < RESERVED)
     __atomic_store_n(&b[2 * slot], TABLE_CPU_WIDE_TOMB, __ATOMIC_RELEASE);
+  TABLE_STEP(0);
   __atomic_store_n(&b[2 * slot + 1], value, __ATOMIC_RELEASE);
+  TABLE_STEP(0);
   __atomic_store_n(&b[2 * slot], key, __ATOMIC_RELEASE);
 }
 
@@ -102,10 +106,12 @@ DZO_ITEM void set_pair(uint64_t *b, unsigned slot, uint64_t key, uint64_t value)
 DZO_ITEM void set_value(uint64_t *b, unsigned slot, uint64_t value) {
   set_pair(b, slot, key_at(b, slot), value);
 }
-DZO_ITEM void set_empty(uint64_t *b, unsigned slot) { b[slot] = TABLE_CPU_EMPTY; }
-DZO_ITEM void set_tomb(uint64_t *b, unsigned slot) { b[slot] = TABLE_CPU_NARROW_TOMB; }
+DZO_ITEM void set_free(uint64_t *b, unsigned slot, bool tomb) {
+  b[slot] = tomb ? TABLE_CPU_NARROW_TOMB : TABLE_CPU_EMPTY;
+}
 
 DZO_ITEM void publish_pair(uint64_t *b, unsigned slot, uint64_t key, uint64_t value) {
+  TABLE_STEP(0);
   __atomic_store_n(&b[slot], key | value << 32, __ATOMIC_RELEASE);
 }
 

@@ -55,13 +55,10 @@ DZO_ITEM uint64_t hit(table_cpu_task *task, uint64_t *b, unsigned slot, uint64_t
   if (operation == DZO_TABLE_ERASE) {
     task->erased++;
     table_cpu_region *region = &task->store->regions[table_cpu_region_of(task->store, hash)];
+    bool full = empty_slots(b) == 0;
     region->failures -= region->failures > 0;
-    if (empty_slots(b) != 0) {
-      set_empty(b, slot);
-    } else {
-      set_tomb(b, slot);
-      region->tombs++;
-    }
+    region->tombs += full;
+    set_free(b, slot, full);
   } else if (operation != DZO_TABLE_FIND && operation != DZO_TABLE_INSERT) {
     set_value(b, slot, combined(operation, old, value));
   }
