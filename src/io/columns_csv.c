@@ -25,6 +25,7 @@ typedef struct slice {
   const char *begin, *end;
   uint64_t line;  /* lines before it in the chunk */
   uint64_t count; /* numbers found */
+  bool quoted;    /* there are quotes */
   uint64_t bad;   /* 0, or the number of the line in the chunk, from 1, that is wrong */
   char text[MESSAGE];
 } slice;
@@ -214,7 +215,8 @@ static void parse_slice(dzo_csv_columns *csv, slice *s) {
     const char *begin = p, *end = stop != NULL ? stop : s->end;
     p = stop != NULL ? stop + 1 : s->end;
     line++;
-    if (!read_line_fast(csv, begin, end, words)) {
+    bool open = s->quoted && csv->separator != '\0' && is_open(begin, end);
+    if (open || !read_line_fast(csv, begin, end, words)) {
       while (begin < end && is_blank(*begin) && *begin != csv->separator)
         begin++;
       while (begin < end && is_blank(end[-1]) && end[-1] != csv->separator)
@@ -240,8 +242,11 @@ static uint64_t count_lines(const char *p, const char *end) {
 static void count_slices(void *argument, uint64_t begin, uint64_t end, int thread) {
   dzo_csv_columns *csv = argument;
   (void)thread;
-  for (uint64_t i = begin; i < end; i++)
-    csv->slices[i].count = count_lines(csv->slices[i].begin, csv->slices[i].end);
+  for (uint64_t i = begin; i < end; i++) {
+    slice *s = &csv->slices[i];
+    s->count = count_lines(s->begin, s->end);
+    s->quoted = memchr(s->begin, '"', (size_t)(s->end - s->begin)) != NULL;
+  }
 }
 
 static void parse_slices(void *argument, uint64_t begin, uint64_t end, int thread) {
