@@ -81,6 +81,9 @@ void handle_unlock(handle_level *l, uint64_t region);
 void handle_lock_all(table_share *share, handle_level *l);
 void handle_unlock_all(handle_level *l);
 
+/* Wait for the share's lock as for regions. */
+void handle_lock_share(table_share *share);
+
 /* Free retired levels that nobody is in. With the share's lock held. */
 void handle_reclaim(table_share *share);
 

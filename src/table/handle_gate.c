@@ -14,6 +14,7 @@ enum { SPINS = 64, YIELDS = 64, NAP = 50000 };
 
 /* What a thread does while it waits for another, longer each time. */
 static void wait_a_little(unsigned *times) {
+  TABLE_STEP(1);
   if (*times < SPINS) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -29,6 +30,7 @@ static void wait_a_little(unsigned *times) {
 }
 
 static handle_level *current(const table_share *share) {
+  TABLE_STEP(0);
   return __atomic_load_n(&share->level, __ATOMIC_SEQ_CST);
 }
 
@@ -37,14 +39,19 @@ static uint32_t *lock_of(const handle_level *l, uint64_t region) {
 }
 
 static bool is_locked(const handle_level *l, uint64_t region) {
+  TABLE_STEP(0);
   return __atomic_load_n(lock_of(l, region), __ATOMIC_SEQ_CST) != 0;
 }
 
-void handle_leave(dzo_table_handle *h) { __atomic_store_n(&h->at, 0, __ATOMIC_RELEASE); }
+void handle_leave(dzo_table_handle *h) {
+  TABLE_STEP(0);
+  __atomic_store_n(&h->at, 0, __ATOMIC_RELEASE);
+}
 
 static handle_level *enter(dzo_table_handle *h, uintptr_t writer) {
   for (;;) {
     handle_level *l = current(h->share);
+    TABLE_STEP(0);
     (void)__atomic_exchange_n(&h->at, (uintptr_t)l | writer, __ATOMIC_SEQ_CST);
     if (DZO_LIKELY(current(h->share) == l))
       return l;
@@ -72,11 +79,19 @@ handle_level *handle_write(dzo_table_handle *h, uint64_t hash) {
   }
 }
 
+/* The share's lock, for growing. */
+void handle_lock_share(table_share *share) {
+  unsigned times = 0;
+  while (pthread_mutex_trylock(&share->lock) != 0)
+    wait_a_little(&times);
+}
+
 /* ---- Shutting regions ------------------------------------------------------------------------ */
 
 enum { ANY_REGION = -1 };
 
 static bool writes_in(const dzo_table_handle *h, const handle_level *l, uint64_t region) {
+  TABLE_STEP(0);
   if (__atomic_load_n(&h->at, __ATOMIC_SEQ_CST) != ((uintptr_t)l | 1))
     return false;
   return region == (uint64_t)ANY_REGION ||

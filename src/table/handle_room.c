@@ -81,7 +81,7 @@ static handle_level *replace(table_share *share, handle_level *l) {
 handle_outcome handle_rebuild(dzo_table_handle *h, uint64_t number) {
   table_share *share = h->share;
   handle_outcome outcome = HANDLE_AGAIN;
-  pthread_mutex_lock(&share->lock);
+  handle_lock_share(share);
   handle_level *l = share->level;
   if (l->number == number) {
     handle_lock_all(share, l);

@@ -6,9 +6,16 @@
 
 #include "table/handle.h"
 
-DZO_ITEM uint64_t word_load(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
-DZO_ITEM void word_store(uint64_t *p, uint64_t x) { __atomic_store_n(p, x, __ATOMIC_RELEASE); }
+DZO_ITEM uint64_t word_load(const uint64_t *p) {
+  TABLE_STEP(0);
+  return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+DZO_ITEM void word_store(uint64_t *p, uint64_t x) {
+  TABLE_STEP(0);
+  __atomic_store_n(p, x, __ATOMIC_RELEASE);
+}
 DZO_ITEM bool word_swap(uint64_t *p, uint64_t *expected, uint64_t x) {
+  TABLE_STEP(0);
   return __atomic_compare_exchange_n(p, expected, x, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
