@@ -33,7 +33,8 @@ typedef struct table_cpu_task {
   bool bounded;         /* new pairs in the overflow count against `room` */
   uint64_t *room;       /* of the whole piece; accessed atomically */
   uint64_t found, inserted, refused, erased;
-  bool starved; /* some were refused for want of memory */
+  uint64_t untidy; /* 1 + a region with many TOMBs, or 0 */
+  bool starved;    /* some were refused for want of memory */
 } table_cpu_task;
 
 /* Queries for keys, in any order. */
@@ -88,6 +89,8 @@ static inline const table_cpu_width *table_cpu_width_of(const table_cpu_store *s
  * node may be held over it. */
 void table_cpu_overflow_revive(table_cpu_region *region, table_cpu_node *node, uint64_t value);
 void table_cpu_overflow_erase(table_cpu_store *s, table_cpu_region *region, table_cpu_node *node);
+/* Keep the living nodes only, elsewhere, if there is memory for that. */
+void table_cpu_overflow_purge(table_cpu_store *s, table_cpu_region *region);
 /* The nodes of a region by number, 0 .. region->nodes - 1. */
 table_cpu_node *table_cpu_overflow_at(const table_cpu_region *region, uint64_t number);
 void table_cpu_overflow_free(table_cpu_region *region);
@@ -102,6 +105,12 @@ uint64_t table_cpu_store_bytes(const table_cpu_store *s);
 /* ---- Batches (cpu_batch.c) ------------------------------------------------------------------- */
 
 dzo_status table_cpu_run(void *state, dzo_table_batch *batch);
+/* The same by the calling thread alone, which need not be the context's, and to the end. */
+void table_cpu_run_alone(table_cpu *t, dzo_table_batch *batch);
+/* For a table too small to be cut, but a batch large enough for many: each thread makes a table of
+ * its share of the batch, and these go into `t` one after another. For operations that store; not
+ * mixed, not fixed, without answers. False: no memory, and nothing is done. */
+bool table_cpu_run_shares(table_cpu *t, dzo_table_batch *batch);
 
 /* An engine's table with sizes of one's own, for tests. Destroyed as any other. */
 typedef struct table_plan table_plan;

@@ -13,7 +13,8 @@
 typedef struct batch_job {
   table_cpu *table;
   dzo_table_batch *batch;
-  uint64_t done;
+  uint64_t done;  /* in whole pieces */
+  uint64_t left;  /* to be done */
   bool no_memory; /* to grow, or in the overflow */
   /* The workspace, of a piece; NULL: none yet. */
   void *items;
@@ -78,6 +79,7 @@ static uint64_t overflow_room(const batch_job *job, uint64_t begin, uint64_t cou
 }
 
 static void add_counts(const table_cpu_task *task, table_cpu_task *sums) {
+  (void)dzo_fetch_add_u64(&sums->count, task->count);
   (void)dzo_fetch_add_u64(&sums->found, task->found);
   (void)dzo_fetch_add_u64(&sums->inserted, task->inserted);
   (void)dzo_fetch_add_u64(&sums->refused, task->refused);
@@ -102,6 +104,19 @@ static uint64_t quota_of(const batch_job *job) {
   return (limit > t->pairs ? limit - t->pairs : 0) + t->store->slots / 64 + 1;
 }
 
+/* For how many pairs to make the table next: twice as many, or up to eight times where so many of
+ * the last queries were for new keys that the ones to come must bring as many (keys of D, drawn
+ * evenly, of which p are there, are new at a rate of 1 - p / D). */
+static uint64_t next_capacity(const batch_job *job, const table_cpu_task *sums) {
+  const table_cpu *t = job->table;
+  uint64_t capacity = 2 * table_cpu_limit(t, t->store), left = job->left - sums->count;
+  uint64_t known = sums->count - sums->inserted;
+  for (unsigned times = 4; times <= 8; times *= 2)
+    if (known * times < sums->count && capacity < left)
+      capacity *= 2;
+  return capacity > t->pairs ? capacity : t->pairs;
+}
+
 /* Count what a task, or all of a round, have done, and grow if need be. */
 static void settle(batch_job *job, const table_cpu_task *sums) {
   table_cpu *t = job->table;
@@ -111,17 +126,17 @@ static void settle(batch_job *job, const table_cpu_task *sums) {
   job->no_memory |= sums->starved;
   t->pairs += sums->inserted;
   t->pairs -= sums->erased;
-  uint64_t limit = table_cpu_limit(t, t->store);
-  if (t->pairs <= limit || !is_growing(job))
-    return;
-  table_cpu_store *store;
-  uint64_t capacity = 2 * limit > t->pairs ? 2 * limit : t->pairs;
-  if (table_cpu_rebuild(t, t->store, capacity, t->context->threads, &store) != DZO_OK) {
-    job->no_memory = true;
-    return;
+  if (t->pairs > table_cpu_limit(t, t->store) && is_growing(job)) {
+    table_cpu_store *store;
+    if (table_cpu_rebuild(t, t->store, next_capacity(job, sums), t->context->threads, &store) !=
+        DZO_OK) {
+      job->no_memory = true;
+    } else {
+      table_cpu_store_free(t->store);
+      t->store = store;
+    }
   }
-  table_cpu_store_free(t->store);
-  t->store = store;
+  job->left -= sums->count;
 }
 
 /* ---- One thread ------------------------------------------------------------------------------ */
@@ -162,7 +177,8 @@ typedef struct piece_job {
   uint32_t *ends;   /* [parts] of each part in the items */
   uint32_t *begins; /* [parts] of what is not done of it */
   table_cpu_task task, sums;
-  uint64_t left; /* accessed atomically: parts that are not done */
+  uint64_t heavy; /* queries beyond which a part is */
+  uint64_t left;  /* accessed atomically: parts that are not done */
 } piece_job;
 
 static void count_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -192,24 +208,30 @@ static void fetch_part(const piece_job *p, uint64_t part, uint64_t queries) {
     DZO_PREFETCH(table_cpu_bucket(s, b));
 }
 
-static void work_part(void *argument, uint64_t begin, uint64_t end, int thread) {
+static void work_part(piece_job *p, uint64_t part) {
+  uint32_t from = p->begins[part];
+  table_cpu_task task = p->task;
+  task.items = (const char *)p->cut.items + from * 2 * word_bytes(task.table);
+  task.tags = p->cut.tags != NULL ? p->cut.tags + from : NULL;
+  task.count = p->ends[part] - from;
+  fetch_part(p, part, task.count);
+  width_of(task.table)->work(&task);
+  add_counts(&task, &p->sums);
+  p->begins[part] = from + (uint32_t)task.count;
+  if (p->begins[part] < p->ends[part])
+    (void)dzo_fetch_add_u64(&p->left, 1);
+}
+
+/* Heavy parts, those of hot keys, come in the first round, so that nobody has to wait for one that
+ * began last. */
+static void work_parts(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
   piece_job *p = argument;
-  size_t item = 2 * word_bytes(p->task.table);
-  for (uint64_t part = begin; part < end; part++) {
-    uint32_t from = p->begins[part];
-    table_cpu_task task = p->task;
-    task.items = (const char *)p->cut.items + from * item;
-    task.tags = p->cut.tags != NULL ? p->cut.tags + from : NULL;
-    task.count = p->ends[part] - from;
-    if (task.count == 0)
-      continue;
-    fetch_part(p, part, task.count);
-    width_of(task.table)->work(&task);
-    add_counts(&task, &p->sums);
-    p->begins[part] = from + (uint32_t)task.count;
-    if (p->begins[part] < p->ends[part])
-      (void)dzo_fetch_add_u64(&p->left, 1);
+  for (uint64_t turn = begin; turn < end; turn++) {
+    uint64_t part = turn % p->parts;
+    uint64_t count = p->ends[part] - p->begins[part];
+    if (count > 0 && (count > p->heavy) == (turn < p->parts))
+      work_part(p, part);
   }
 }
 
@@ -278,13 +300,14 @@ static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_
   piece_job p = {.task.table = job->table};
   cut_piece(&p, job, begin, count, chunks);
   uint64_t parts = p.parts;
+  p.heavy = 2 * count / parts;
   do {
     uint64_t quota = quota_of(job);
     p.task = task_at(job, begin, room);
     p.task.quota = quota == UINT64_MAX ? quota : quota / parts + 1;
     p.sums = (table_cpu_task){0};
     p.left = 0;
-    dzo_parallel_for(job->table->context->threads, p.parts, 1, work_part, &p);
+    dzo_parallel_for(job->table->context->threads, 2 * p.parts, 1, work_parts, &p);
     settle(job, &p.sums);
     parts = p.left;
   } while (parts > 0);
@@ -292,7 +315,38 @@ static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
+/* Is the table small and are most queries for keys that it has, so that shares are worth their
+ * while? */
+static bool is_for_shares(const batch_job *job, uint64_t count) {
+  const dzo_table_batch *b = job->batch;
+  const table_cpu *t = job->table;
+  uint64_t done = b->count - job->left;
+  return t->context->threads > 1 && is_growing(job) && b->operation != DZO_TABLE_MIXED &&
+         b->answers == NULL && t->store->bits <= 2 && t->sizes.direct < count / 4 &&
+         done >= 2 * t->sizes.direct && b->inserted < done / 8;
+}
+
+static bool run_in_shares(batch_job *job, uint64_t begin, uint64_t count) {
+  table_cpu *t = job->table;
+  dzo_table_batch piece = *job->batch;
+  piece.count = count;
+  piece.keys = const_words(t, piece.keys, begin);
+  piece.values = const_words(t, piece.values, begin);
+  if (!table_cpu_run_shares(t, &piece))
+    return false;
+  job->batch->found += piece.found;
+  job->batch->inserted += piece.inserted;
+  job->batch->refused += piece.refused;
+  job->no_memory |= piece.refused > 0;
+  job->left -= count;
+  return true;
+}
+
 static void run_piece(batch_job *job, uint64_t count) {
+  if (is_for_shares(job, count) && run_in_shares(job, job->done, count)) {
+    job->done += count;
+    return;
+  }
   uint64_t room = overflow_room(job, job->done, count);
   uint64_t chunks = 2 * (uint64_t)job->table->context->threads;
   uint64_t done = run_directly(job, job->done, count, &room, false), left = count - done;
@@ -369,9 +423,17 @@ static dzo_status run_search(batch_job *job) {
   return DZO_OK;
 }
 
+void table_cpu_run_alone(table_cpu *t, dzo_table_batch *batch) {
+  batch_job job = {.table = t, .batch = batch, .left = batch->count};
+  uint64_t room = 0;
+  batch->found = batch->inserted = batch->refused = 0;
+  t->serial++;
+  (void)run_directly(&job, 0, batch->count, &room, true);
+}
+
 dzo_status table_cpu_run(void *state, dzo_table_batch *batch) {
   table_cpu *t = state;
-  batch_job job = {.table = t, .batch = batch};
+  batch_job job = {.table = t, .batch = batch, .left = batch->count};
   batch->found = batch->inserted = batch->refused = 0;
   t->serial++;
   if (batch->operation == DZO_TABLE_FIND)

@@ -65,8 +65,9 @@ typedef struct table_cpu_region {
   uint64_t pairs;     /* alive in the overflow */
   uint64_t nodes;     /* in the overflow */
   struct table_cpu_chunk *chunks;
-  uint64_t tombs;    /* about as many TOMBs */
   uint64_t closed;   /* the batch that was refused a key here, and is refused all new ones */
+  uint32_t tombs;    /* about as many TOMBs */
+  uint32_t erased;   /* slots made TOMBs since it was tidied */
   uint32_t failures; /* searches for room, in vain, since something was erased here */
   uint32_t lock;     /* handle.c's */
 } table_cpu_region;

@@ -126,8 +126,7 @@ uint64_t table_cpu_overflow_bytes(const table_cpu_region *region) {
   return bytes;
 }
 
-/* Keep the living only, where there is memory for their move. */
-static void purge(table_cpu_store *s, table_cpu_region *region) {
+void table_cpu_overflow_purge(table_cpu_store *s, table_cpu_region *region) {
   table_cpu_region fresh = {0};
   if (region->pairs > 0 && add_chunk(s, &fresh, region->pairs + SLACK) == NULL)
     return;
@@ -146,5 +145,5 @@ void table_cpu_overflow_erase(table_cpu_store *s, table_cpu_region *region, tabl
   node->alive = 0;
   region->pairs--;
   if (region->nodes > 2 * region->pairs + SLACK)
-    purge(s, region);
+    table_cpu_overflow_purge(s, region);
 }

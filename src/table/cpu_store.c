@@ -169,7 +169,7 @@ static void recount_range(void *argument, uint64_t begin, uint64_t end, int thre
   (void)thread;
   table_cpu_store *s = argument;
   for (uint64_t r = begin; r < end; r++) {
-    uint64_t tombs = 0;
+    uint32_t tombs = 0;
     for (uint64_t b = r * s->buckets; b < (r + 1) * s->buckets; b++)
       tombs += table_cpu_width_of(s)->tombs(table_cpu_bucket(s, b));
     s->regions[r].tombs = tombs;

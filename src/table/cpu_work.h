@@ -4,8 +4,7 @@
  * the next are on their way. What its first bucket does not decide, a query leaves for the end of
  * its group; queries of one key do so together or not at all (only a bucket without EMPTY slot
  * leaves them, and a group gives it none), so that they keep their order. */
-#include "base/clones.h"
-#include "table/cpu_put.h"
+#include "table/cpu_tidy.h"
 
 enum { GROUP = 16 };
 
@@ -54,11 +53,15 @@ DZO_ITEM uint64_t hit(table_cpu_task *task, uint64_t *b, unsigned slot, uint64_t
   uint64_t old = value_at(b, slot);
   if (operation == DZO_TABLE_ERASE) {
     task->erased++;
-    table_cpu_region *region = &task->store->regions[table_cpu_region_of(task->store, hash)];
+    uint64_t number = table_cpu_region_of(task->store, hash);
+    table_cpu_region *region = &task->store->regions[number];
     bool full = empty_slots(b) == 0;
     region->failures -= region->failures > 0;
     region->tombs += full;
+    region->erased += full;
     set_free(b, slot, full);
+    if (DZO_UNLIKELY(region->erased > task->store->buckets * SLOTS / 2))
+      task->untidy = number + 1;
   } else if (operation != DZO_TABLE_FIND && operation != DZO_TABLE_INSERT) {
     set_value(b, slot, combined(operation, old, value));
   }
@@ -222,6 +225,10 @@ DZO_ITEM void work_group(table_cpu_task *task, uint64_t begin, unsigned count,
     dzo_table_answer answer =
         ask(task, hashes[left[k]], own, KEY_OF(items, i), VALUE_OF(items, i), &seen);
     give(task, i, own, answer, seen);
+  }
+  if (operation >= DZO_TABLE_ERASE && DZO_UNLIKELY(task->untidy != 0)) {
+    tidy(task->store, task->untidy - 1);
+    task->untidy = 0;
   }
 }
 

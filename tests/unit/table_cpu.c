@@ -38,7 +38,7 @@ typedef struct model {
   table_cpu *table;
   uint64_t random, drawn;
   uint64_t keys[MOST_KEYS], values[MOST_KEYS];
-  bool there[MOST_KEYS], was_refused[MOST_KEYS];
+  bool there[MOST_KEYS], was_refused[MOST_KEYS], answered;
   uint64_t pairs;
   /* A batch. */
   uint32_t which[MOST_QUERIES];
@@ -120,6 +120,7 @@ static model *make_model(const setting *s, uint64_t seed) {
   table_cpu_sizes sizes = {s->region_buckets, s->piece, s->direct};
   assert_int_equal(table_cpu_create(&plan, &sizes, &m->table), DZO_OK);
   s->choose(s, m->table->seed, m->keys);
+  m->answered = true;
   return m;
 }
 
@@ -142,6 +143,8 @@ static void follow(model *m, uint64_t i, dzo_table_operation operation, uint64_t
   uint32_t k = m->which[i];
   uint64_t before = m->values[k];
   bool creates = operation != DZO_TABLE_FIND && operation != DZO_TABLE_ERASE;
+  if (!m->answered)
+    m->answers[i] = m->there[k] ? DZO_TABLE_FOUND : creates ? DZO_TABLE_INSERTED : DZO_TABLE_ABSENT;
   if (!m->there[k] && creates && m->answers[i] == DZO_TABLE_REFUSED) {
     m->was_refused[k] = true;
     sums->refused++;
@@ -189,7 +192,7 @@ static dzo_status run(model *m, dzo_table_operation operation, uint64_t count, b
                        .values = valued ? m->value_words : NULL,
                        .operations = operation == DZO_TABLE_MIXED ? m->operations : NULL,
                        .results = finds ? m->results : NULL,
-                       .answers = m->answers};
+                       .answers = m->answered ? m->answers : NULL};
   dzo_status status = table_engine_cpu.run(m->table, &b);
   sums sums = {0};
   uint64_t plain = operation == DZO_TABLE_ADD;
@@ -227,6 +230,7 @@ static void check_pair(model *m, uint64_t key, uint64_t value, bool *seen) {
 
 /* Every key is found or not, and everything exported is what should be there. */
 static void check_contents(model *m) {
+  m->answered = true;
   for (uint32_t begin = 0; begin < m->s.universe; begin += MOST_QUERIES) {
     uint32_t count = m->s.universe - begin;
     count = count < MOST_QUERIES ? count : MOST_QUERIES;
@@ -304,6 +308,7 @@ static void play(const setting *s, uint64_t seed) {
     uint32_t keys = round % 5 == 4 ? 1 + (uint32_t)(draw(m) % 3) : s->universe;
     fill(m, count, keys);
     uint64_t most = m->pairs;
+    m->answered = s->fixed || draw(m) % 2 != 0;
     dzo_table_operation operation = (dzo_table_operation)(draw(m) % 8);
     dzo_status status = run(m, operation, count, draw(m) % 4 != 0);
     if (status == DZO_E_LIMIT) {
@@ -459,6 +464,31 @@ static void reserved_room_is_there(void **state) {
   }
 }
 
+/* Many queries for few keys, of which threads make tables of their own. */
+static void hot_keys_mean_the_same(void **state) {
+  (void)state;
+  for (unsigned turn = 0; turn < 20; turn++) {
+    setting s = growing;
+    s.wide = turn % 2 != 0;
+    s.threads = 4;
+    s.region_buckets = 64;
+    s.piece = MOST_QUERIES;
+    s.universe = 40;
+    s.capacity = 400;
+    model *m = make_model(&s, turn);
+    for (unsigned round = 0; round < 12; round++) {
+      fill(m, MOST_QUERIES, s.universe);
+      m->answered = round >= 10;
+      dzo_table_operation operation = (dzo_table_operation)(1 + (turn + round) % 6);
+      m->memory.left = round % 2 == 0 ? -1 : (int64_t)(draw(m) % 20); /* it can do without */
+      assert_int_equal(run(m, operation, MOST_QUERIES, round % 3 != 0), DZO_OK);
+    }
+    m->memory.left = -1;
+    check_contents(m);
+    free_model(m);
+  }
+}
+
 static void too_large_is_no_memory(void **state) {
   (void)state;
   setting s = growing;
@@ -485,7 +515,7 @@ static void lack_of_memory_refuses(void **state) {
     model *m = make_model(&s, (uint64_t)fail_at);
     for (unsigned round = 0; round < 6; round++) {
       m->memory.left = fail_at;
-      fill(m, 3000, s.universe);
+      fill(m, 3000, round == 4 ? 50 : s.universe);
       dzo_status status = run(m, round % 2 == 0 ? DZO_TABLE_INSERT : DZO_TABLE_MIXED, 3000, true);
       assert_true(status == DZO_OK || status == DZO_E_MEMORY);
       failures += status != DZO_OK;
@@ -555,6 +585,7 @@ int main(void) {
       cmocka_unit_test(a_fixed_table_refuses_only_what_is_beyond),
       cmocka_unit_test(erased_slots_are_free),
       cmocka_unit_test(reserved_room_is_there),
+      cmocka_unit_test(hot_keys_mean_the_same),
       cmocka_unit_test(too_large_is_no_memory),
       cmocka_unit_test(lack_of_memory_refuses),
       cmocka_unit_test(a_table_without_memory_is_not_made),
