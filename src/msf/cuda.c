@@ -15,7 +15,7 @@
 #include "msf/gpu_result.h"
 #include "msf/gpu_stream.h"
 
-enum { SUM_GRAIN = 1 << 14, WIDEN_GRAIN = 1 << 16, HALF = 32 };
+enum { SUM_GRAIN = 1 << 14, WIDEN_GRAIN = 1 << 16 };
 
 /* ---- Weights ----------------------------------------------------------------------------------
  */
@@ -91,12 +91,6 @@ static dzo_status sum_keys(dzo_unit *unit, const dzo_graph *graph, const msf_gpu
   return status;
 }
 
-static void add_shifted(msf_sum *sum, uint64_t x, int bits) {
-  uint64_t low = x << bits;
-  sum->low += low;
-  sum->high += (bits > 0 ? x >> (64 - bits) : 0) + (sum->low < low);
-}
-
 /* Integers were summed by the GPU, as keys: each is `base` less than its pattern. */
 static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_gpu_result *found,
                               dzo_msf *out) {
@@ -108,11 +102,7 @@ static dzo_status sum_weights(dzo_unit *unit, const dzo_graph *graph, const msf_
     DZO_TRY(dzo_unit_fetch(unit, sums, found->sums, sizeof sums));
   msf_sum sum;
   msf_sum_init(&sum);
-  sum.count = found->count;
-  add_shifted(&sum, sums[0], 0);
-  add_shifted(&sum, sums[1], HALF);
-  add_shifted(&sum, (map->base & UINT32_MAX) * found->count, 0);
-  add_shifted(&sum, (map->base >> HALF) * found->count, HALF);
+  msf_sum_add_keys(&sum, found->count, map->base, sums[0], sums[1]);
   out->weight = msf_sum_weight(&sum, map->type);
   return DZO_OK;
 }

@@ -24,6 +24,13 @@ static uint64_t scratch_bytes(const msf_filter_shape *shape) {
   return sort > sum ? sort : sum;
 }
 
+/* Where nothing is ranked, a word for each vertex and half a word for each edge are enough. */
+static uint64_t second_words(const msf_filter_shape *shape) {
+  uint64_t half = shape->capacity / 2 + 1, words = half > shape->room ? half : shape->room;
+  bool ranks = !shape->ordered || shape->wide || shape->ranked;
+  return ranks || words > shape->capacity ? shape->capacity : words;
+}
+
 static void place(msf_filter *f, cutter *c) {
   const msf_filter_shape *shape = &f->shape;
   const bool there[MSF_COLUMNS] = {[MSF_U] = true,
@@ -38,10 +45,11 @@ static void place(msf_filter *f, cutter *c) {
   f->nodes = cut(c, 2 * shape->room + 128, sizeof *f->nodes);
   f->names = shape->named ? cut(c, shape->room, sizeof *f->names) : NULL;
   f->first = cut(c, shape->capacity, sizeof *f->first);
-  f->second = cut(c, shape->capacity, sizeof *f->second);
+  f->second = cut(c, second_words(shape), sizeof *f->second);
   f->masks = cut(c, shape->chunk_edges / 32 + MSF_TILE / 32, sizeof *f->masks);
   f->taken = cut(c, shape->capacity / 32 + 1, sizeof *f->taken);
   f->tiles = cut(c, shape->capacity / MSF_TILE + 2, sizeof *f->tiles);
+  f->kept = cut(c, shape->chunk_edges / MSF_TILE + 1, sizeof *f->kept);
   f->scratch_bytes = scratch_bytes(shape);
   f->scratch = cut(c, f->scratch_bytes, 1);
 }

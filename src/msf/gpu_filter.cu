@@ -15,31 +15,44 @@ typedef struct chunk_edge {
   uint64_t key;
 } chunk_edge;
 
-/* The row of arc i among whole rows. */
-static __device__ __forceinline__ uint32_t whole_row_of(const msf_chunk &chunk, uint32_t i) {
-  uint32_t low = 0, high = chunk.rows - 1;
-  while (low < high) {
-    uint32_t middle = low + (high - low + 1) / 2;
-    if (__ldg(&chunk.offsets[middle]) <= chunk.first_arc + i)
-      low = middle;
-    else
-      high = middle - 1;
+/* The row of an arc among whole rows, a warp searching 32 ways at a time. All lanes call. */
+static __device__ uint32_t find_whole_row(const msf_chunk &chunk, uint64_t arc) {
+  uint32_t low = 0, count = chunk.rows;
+  while (count > 1) {
+    uint32_t step = (count + 31) / 32, at = dzo_lane() * step;
+    bool before = at < count && __ldg(&chunk.offsets[low + at]) <= arc;
+    uint32_t mask = __ballot_sync(DZO_WARP_ALL, before);
+    at = mask == 0 ? 0 : (31 - __clz(mask)) * step;
+    low += at;
+    count = min(step, count - at);
   }
   return low;
 }
 
-/* The row of edge i. */
-static __device__ __forceinline__ uint32_t row_of(const msf_chunk &chunk, uint32_t i) {
+/* The rows of a tile's first and last edge; found by the first two warps where nobody tells. */
+static __device__ void find_rows(const msf_chunk &chunk, uint32_t tile, uint32_t rows[2]) {
+  uint32_t warp = threadIdx.x / 32;
+  if (chunk.rows == 0 || warp > 1)
+    return;
+  uint32_t row, i = warp == 0 ? tile * MSF_TILE : min((tile + 1) * MSF_TILE, chunk.edges) - 1;
   if (chunk.offsets != NULL)
-    return whole_row_of(chunk, i);
-  uint32_t low = __ldg(&chunk.tile_rows[i / MSF_TILE]);
-  uint32_t high = __ldg(&chunk.tile_rows[i / MSF_TILE + 1]);
+    row = find_whole_row(chunk, chunk.first_arc + i);
+  else
+    row = __ldg(&chunk.tile_rows[tile + warp]);
+  if (dzo_lane() == 0)
+    rows[warp] = row;
+}
+
+/* The row of edge i, between two rows. */
+static __device__ __forceinline__ uint32_t row_of(const msf_chunk &chunk, uint32_t i,
+                                                  const uint32_t rows[2]) {
+  uint32_t low = rows[0], high = rows[1];
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    if (__ldg(&chunk.starts[middle]) <= i)
-      low = middle;
-    else
-      high = middle - 1;
+    bool before = chunk.offsets != NULL ? __ldg(&chunk.offsets[middle]) <= chunk.first_arc + i
+                                        : __ldg(&chunk.starts[middle]) <= i;
+    low = before ? middle : low;
+    high = before ? high : middle - 1;
   }
   return low;
 }
@@ -51,16 +64,6 @@ static __device__ __forceinline__ uint64_t key_of(const msf_filter &f, const msf
   uint64_t key = f.shape.wide ? __ldg((const uint64_t *)chunk.keys + i)
                               : __ldg((const uint32_t *)chunk.keys + i);
   return key ^ f.shape.flip;
-}
-
-/* `row` is the edge's row in the chunk, where it has rows. */
-static __device__ __forceinline__ chunk_edge read_edge(const msf_filter &f, const msf_chunk &chunk,
-                                                       uint32_t i, uint32_t row) {
-  chunk_edge e;
-  e.u = chunk.rows > 0 ? chunk.first_row + row : __ldg(&chunk.u[i]);
-  e.v = __ldg(&chunk.v[i]);
-  e.key = key_of(f, chunk, i);
-  return e;
 }
 
 static __device__ __forceinline__ uint64_t id_of(const msf_chunk &chunk, uint32_t i, uint32_t row) {
@@ -109,67 +112,96 @@ static __device__ __forceinline__ bool is_ruled_out(const msf_filter &f, const c
   return true;
 }
 
-/* A block a tile: a bit for each edge that is kept, and their number. */
-template <bool DIRECT>
-static __global__ void __launch_bounds__(MSF_TILE) filter(msf_filter f, msf_chunk chunk) {
-  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
-  bool keep = false;
-  if (i < chunk.edges) {
-    chunk_edge e = read_edge(f, chunk, i, chunk.rows > 0 ? row_of(chunk, i) : 0);
-    bool counts = chunk.offsets != NULL ? e.u < e.v : e.u != e.v;
-    keep = counts && !is_ruled_out<DIRECT>(f, e);
-  }
-  uint32_t mask = __ballot_sync(DZO_WARP_ALL, keep);
-  if (dzo_lane() == 0)
-    f.masks[i / 32] = mask;
-  uint32_t kept = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
-  if (threadIdx.x == 0)
-    f.tiles[blockIdx.x] = kept;
+/* How many of a tile's edges are kept, with a number above that tells this chunk from those before.
+ */
+static __device__ __forceinline__ uint64_t tell_kept(const msf_filter &f, uint32_t kept) {
+  return (uint64_t)f.chunks << 32 | kept;
 }
 
-/* Write the kept edges of a tile behind those of the tiles before. */
+/* Edges kept of all tiles before, whose blocks run or have ended, since tiles are taken in order.
+ */
+static __device__ uint32_t kept_before(const msf_filter &f, uint32_t tile) {
+  uint32_t sum = 0;
+  for (uint32_t t = threadIdx.x; t < tile; t += MSF_TILE) {
+    uint64_t told = dzo_poll_shared(&f.kept[t]);
+    while (told >> 32 != f.chunks)
+      told = dzo_poll_shared(&f.kept[t]);
+    sum += (uint32_t)told;
+  }
+  return msf_block_sum(sum);
+}
+
+static __device__ __forceinline__ void append(const msf_filter &f, const chunk_edge &e, uint64_t id,
+                                              uint64_t at) {
+  f.columns[MSF_U][at] = e.u;
+  f.columns[MSF_V][at] = e.v;
+  f.columns[MSF_ID][at] = (uint32_t)id;
+  f.columns[MSF_KEY][at] = (uint32_t)e.key;
+  if (f.shape.wide)
+    f.columns[MSF_KEY_HIGH][at] = (uint32_t)(e.key >> 32);
+  if (f.shape.long_ids)
+    f.columns[MSF_ID_HIGH][at] = (uint32_t)(id >> 32);
+}
+
+/* The block's tile, of which all threads learn. */
+static __device__ uint32_t take_tile(const msf_filter &f, unsigned turn, uint32_t *tile) {
+  if (threadIdx.x == 0) {
+    *tile = atomicAdd(&f.control->tickets[turn], 1u);
+    if (*tile + 1 == gridDim.x)
+      dzo_store_shared(&f.control->tickets[turn ^ 1], 0u);
+  }
+  __syncthreads();
+  return *tile;
+}
+
+/* A block a tile: which edges are kept, and, behind those of the tiles before, the edges. */
+template <bool DIRECT>
 static __global__ void __launch_bounds__(MSF_TILE)
-    append(msf_filter f, msf_chunk chunk, unsigned turn) {
-  uint32_t tile = blockIdx.x, kept = f.tiles[tile];
+    filter(msf_filter f, msf_chunk chunk, unsigned turn) {
+  __shared__ uint32_t shared_tile, rows[2], masks[MSF_TILE / 32];
+  uint32_t tile = take_tile(f, turn, &shared_tile), warp = threadIdx.x / 32;
+  uint32_t i = tile * MSF_TILE + threadIdx.x, row = 0;
+  bool keep = false;
+  chunk_edge e = {0, 0, 0};
+  find_rows(chunk, tile, rows);
+  __syncthreads();
+  if (i < chunk.edges) {
+    e.v = __ldg(&chunk.v[i]);
+    row = chunk.rows > 0 ? row_of(chunk, i, rows) : 0;
+    e.u = chunk.rows > 0 ? chunk.first_row + row : __ldg(&chunk.u[i]);
+    keep = chunk.offsets != NULL ? e.u < e.v : e.u != e.v;
+    e.key = keep ? key_of(f, chunk, i) : 0;
+    keep = keep && !is_ruled_out<DIRECT>(f, e);
+  }
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, keep);
+  if (dzo_lane() == 0) {
+    masks[warp] = mask;
+    f.masks[i / 32] = mask;
+  }
+  uint32_t kept = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
   bool is_last = tile + 1 == gridDim.x;
+  if (threadIdx.x == 0)
+    dzo_store_shared(&f.kept[tile], tell_kept(f, kept));
   if (kept == 0 && !is_last)
     return;
-  uint32_t before = 0;
-  for (uint32_t t = threadIdx.x; t < tile; t += MSF_TILE)
-    before += f.tiles[t];
-  before = msf_block_sum(before);
-  uint64_t base = f.control->counts[turn] + before;
+  uint64_t at = f.control->counts[turn] + kept_before(f, tile);
   if (is_last && threadIdx.x == 0)
-    f.control->counts[turn ^ 1] = base + kept;
-  uint32_t i = tile * MSF_TILE + threadIdx.x, word = threadIdx.x / 32;
-  uint32_t mask = f.masks[i / 32];
-  if (!(mask >> dzo_lane() & 1))
-    return;
-  for (uint32_t w = 0; w < word; w++)
-    base += __popc(f.masks[tile * (MSF_TILE / 32) + w]);
-  base += __popc(mask & dzo_lanes_below());
-  uint32_t row = chunk.rows > 0 ? row_of(chunk, i) : 0;
-  chunk_edge e = read_edge(f, chunk, i, row);
-  uint64_t id = id_of(chunk, i, row);
-  f.columns[MSF_U][base] = e.u;
-  f.columns[MSF_V][base] = e.v;
-  f.columns[MSF_ID][base] = (uint32_t)id;
-  f.columns[MSF_KEY][base] = (uint32_t)e.key;
-  if (f.shape.wide)
-    f.columns[MSF_KEY_HIGH][base] = (uint32_t)(e.key >> 32);
-  if (f.shape.long_ids)
-    f.columns[MSF_ID_HIGH][base] = (uint32_t)(id >> 32);
+    f.control->counts[turn ^ 1] = at + kept;
+  for (uint32_t w = 0; w < warp; w++)
+    at += __popc(masks[w]);
+  if (keep)
+    append(f, e, id_of(chunk, i, row), at + __popc(mask & dzo_lanes_below()));
 }
 
 dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk) {
   unsigned tiles = (chunk->edges + MSF_TILE - 1) / MSF_TILE;
   if (tiles == 0)
     return DZO_OK;
+  f->chunks++;
   if (msf_is_direct(*f))
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<true>, tiles, MSF_TILE, *f, *chunk));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<true>, tiles, MSF_TILE, *f, *chunk, f->turn));
   else
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<false>, tiles, MSF_TILE, *f, *chunk));
-  DZO_TRY(DZO_LAUNCH(f->unit, 0, append, tiles, MSF_TILE, *f, *chunk, f->turn));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<false>, tiles, MSF_TILE, *f, *chunk, f->turn));
   f->turn ^= 1;
   return DZO_OK;
 }
@@ -189,7 +221,10 @@ static __global__ void make_roots(msf_filter f, uint32_t begin, uint32_t end) {
 dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices) {
   if (f->vertices == 0) {
     DZO_TRY(dzo_unit_fill(f->unit, 0, f->control, 0, sizeof *f->control));
+    DZO_TRY(dzo_unit_fill(f->unit, 0, f->kept, 0,
+                          (f->shape.chunk_edges / MSF_TILE + 1) * sizeof *f->kept));
     f->turn = 0;
+    f->chunks = 0;
   }
   if (vertices > f->vertices)
     DZO_TRY(DZO_LAUNCH(f->unit, 0, make_roots, msf_blocks(*f, vertices - f->vertices), 256, *f,
@@ -211,18 +246,29 @@ static __global__ void find_trees(msf_filter f, uint32_t *labels) {
 }
 
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
-  *labels = reinterpret_cast<uint32_t *>(f->first);
+  *labels = f->columns[MSF_V];
   if (f->vertices == 0)
     return DZO_OK;
   uint32_t *second = reinterpret_cast<uint32_t *>(f->second);
   DZO_TRY(DZO_LAUNCH(f->unit, 0, find_trees, msf_blocks(*f, f->vertices), 256, *f, *labels));
-  return msf_gpu_number_trees(f->unit, *labels, f->vertices, second, second + f->shape.capacity,
+  return msf_gpu_number_trees(f->unit, *labels, f->vertices, second, second + f->shape.room,
                               f->scratch, f->scratch_bytes);
 }
 
-dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint64_t **sorted) {
-  return dzo_gpu_sort_u64(f->unit, 0, f->scratch, f->scratch_bytes, f->first, f->second, count, 0,
-                          bits, sorted);
+static __global__ void narrow(const uint64_t *numbers, uint32_t *out, uint64_t count) {
+  for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    out[i] = (uint32_t)numbers[i];
+}
+
+dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint32_t **sorted) {
+  uint64_t *wide;
+  DZO_TRY(dzo_gpu_sort_u64(f->unit, 0, f->scratch, f->scratch_bytes, f->first, f->second, count, 0,
+                           bits, &wide));
+  *sorted = reinterpret_cast<uint32_t *>(wide);
+  if (bits > 32 || count == 0)
+    return DZO_OK;
+  *sorted = reinterpret_cast<uint32_t *>(wide == f->first ? f->second : f->first);
+  return DZO_LAUNCH(f->unit, 0, narrow, msf_blocks(*f, count), 256, wide, *sorted, count);
 }
 
 static __device__ __forceinline__ uint64_t link_key(const msf_filter &f, uint32_t value) {

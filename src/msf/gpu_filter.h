@@ -39,6 +39,7 @@ typedef struct msf_filter_shape {
   uint64_t chunk_edges; /* edges of a chunk, at most */
   bool wide;            /* 64-bit keys, else 32 */
   bool ordered;  /* edges of equal key come in the total order: of two, the first goes before */
+  bool ranked;   /* edges may have to be ranked before they are merged, though `ordered` */
   bool named;    /* vertices have names, which break ties; else their numbers do */
   bool long_ids; /* 64 bits identify an edge, else 32 */
   uint64_t flip; /* key ^ flip ascends in the order wanted */
@@ -46,6 +47,7 @@ typedef struct msf_filter_shape {
 
 typedef struct msf_filter_control {
   uint64_t counts[2];  /* edges in the columns; which of them alternates from chunk to chunk */
+  uint32_t tickets[2]; /* tiles of a chunk that blocks have taken; likewise */
   uint32_t made;       /* nodes above level 0 */
   uint32_t components; /* trees */
   uint32_t live[2];    /* rounds in turn: is there an edge between components? */
@@ -61,14 +63,16 @@ typedef struct msf_filter {
   uint32_t *columns[MSF_COLUMNS]; /* [capacity] each, or NULL */
   msf_node *nodes;                /* [2 * room + 128] */
   uint64_t *names;                /* [room] or NULL */
-  uint64_t *first, *second;       /* [capacity], for merging */
-  uint32_t *masks;                /* [chunk_edges / 32] which edges of a chunk are kept */
-  uint32_t *taken;                /* [capacity / 32] a bit for each edge of the new forest */
-  uint32_t *tiles;                /* [capacity / MSF_TILE] edges kept of each tile */
+  uint64_t *first, *second; /* for merging: [capacity]; `second` less where nothing is ranked */
+  uint32_t *masks;          /* [chunk_edges / 32] which edges of a chunk are kept */
+  uint32_t *taken;          /* [capacity / 32] a bit for each edge of the new forest */
+  uint32_t *tiles;          /* [capacity / MSF_TILE] edges of the new forest in each tile */
+  uint64_t *kept; /* [chunk_edges / MSF_TILE + 1] of each tile of a chunk, and above the chunk */
   void *scratch;
   uint64_t scratch_bytes;
   msf_filter_control *control;
   unsigned turn;        /* which of control->counts counts now */
+  uint32_t chunks;      /* filtered since the columns were empty */
   bool taken_in_second; /* which of first and second holds what was merged last */
 } msf_filter;
 
@@ -108,11 +112,11 @@ dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
  * memory, [count / 32]. */
 dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);
 /* After a merge: the tree of each vertex, numbered by smallest vertex. *labels is device memory,
- * [vertices]. */
+ * [vertices], and takes the place of the column MSF_V, after which nothing can be filtered. */
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
-/* Sort `count` numbers that were written to f->first, by their lowest bits. *sorted is device
- * memory. */
-dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint64_t **sorted);
+/* Sort `count` numbers of so many bits that were written to f->first. *sorted is device memory: the
+ * numbers in words of 32 bits if they fit, otherwise of 64. */
+dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint32_t **sorted);
 /* After a merge: for each vertex the heaviest key on its climb to its root, and the root.
  * Valid until the next merge. */
 dzo_status msf_filter_bounds(msf_filter *f);

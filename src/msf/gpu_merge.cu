@@ -12,6 +12,7 @@
 #include "msf/gpu_filter.cuh"
 
 enum { THREADS = 512, SAMPLES = 256, HOPS = 8 };
+enum { FEW = 2048 }; /* components of which a block has a table: all edges ask for the same few */
 #define NONE MSF_NODE_NONE
 #define FLAG MSF_NODE_FLAG
 #define TAKEN (UINT32_C(1) << 31)
@@ -157,6 +158,46 @@ static __device__ __forceinline__ void offer_edge(uint64_t *best, uint64_t edge)
     atomicMin(reinterpret_cast<unsigned long long *>(best), (unsigned long long)edge);
 }
 
+template <bool DIRECT>
+static __device__ __forceinline__ uint64_t offer_of(const msf_filter &f, const merge &m,
+                                                    uint32_t i) {
+  return DIRECT ? (uint64_t)f.columns[MSF_KEY][i] << 32 | i : m.ranks[i];
+}
+
+static __device__ __forceinline__ void offer_in_block(uint64_t *best, uint64_t offer) {
+  if (offer < dzo_load_block(best))
+    atomicMin(reinterpret_cast<unsigned long long *>(best), (unsigned long long)offer);
+}
+
+/* The best of a block's offers to each of few components, and then the best of all blocks'. */
+template <bool DIRECT>
+static __device__ void offer_few(const msf_filter &f, const merge &m, uint32_t begin,
+                                 uint32_t count, uint32_t giant, uint64_t *table) {
+  for (uint32_t k = threadIdx.x; k < count; k += THREADS)
+    table[k] = NO_EDGE;
+  __syncthreads();
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
+       i += gridDim.x * blockDim.x) {
+    uint2 p = m.pairs[i];
+    if (p.x == p.y)
+      continue;
+    uint64_t offer = offer_of<DIRECT>(f, m, i);
+    if (p.x != giant)
+      offer_in_block(&table[p.x - begin], offer);
+    if (p.y != giant)
+      offer_in_block(&table[p.y - begin], offer);
+  }
+  __syncthreads();
+  for (uint32_t k = threadIdx.x; k < count; k += THREADS) {
+    uint64_t offer = table[k];
+    if (offer != NO_EDGE && DIRECT)
+      offer_edge(&m.best[k], offer);
+    else if (offer != NO_EDGE)
+      offer_rank(&f.nodes[begin + k].value, (uint32_t)offer);
+  }
+  __syncthreads();
+}
+
 /* Every edge between components offers itself to both, but not to the giant. */
 template <bool DIRECT>
 static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t begin,
@@ -166,18 +207,17 @@ static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t b
     uint2 p = m.pairs[i];
     if (p.x == p.y)
       continue;
+    uint64_t offer = offer_of<DIRECT>(f, m, i);
     if (DIRECT) {
-      uint64_t edge = (uint64_t)f.columns[MSF_KEY][i] << 32 | i;
       if (p.x != giant)
-        offer_edge(&m.best[p.x - begin], edge);
+        offer_edge(&m.best[p.x - begin], offer);
       if (p.y != giant)
-        offer_edge(&m.best[p.y - begin], edge);
+        offer_edge(&m.best[p.y - begin], offer);
     } else {
-      uint32_t rank = m.ranks[i];
       if (p.x != giant)
-        offer_rank(&f.nodes[p.x].value, rank);
+        offer_rank(&f.nodes[p.x].value, (uint32_t)offer);
       if (p.y != giant)
-        offer_rank(&f.nodes[p.y].value, rank);
+        offer_rank(&f.nodes[p.y].value, (uint32_t)offer);
     }
   }
 }
@@ -287,15 +327,22 @@ static __device__ uint32_t parent_of(const msf_filter &f, uint32_t node) {
   return dzo_load_shared(&f.nodes[node].parent) & ~FLAG;
 }
 
-/* Is there still an edge between components? */
-static __device__ bool rename_pairs(const msf_filter &f, const merge &m) {
-  bool live = false;
+/* Is there still an edge between components? Where they were few, a block keeps their parents. */
+static __device__ bool rename_pairs(const msf_filter &f, const merge &m, uint32_t begin,
+                                    uint32_t count, uint64_t *table) {
+  bool live = false, few = count <= FEW;
+  for (uint32_t k = threadIdx.x; few && k < count; k += THREADS)
+    table[k] = parent_of(f, begin + k);
+  __syncthreads();
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
        i += gridDim.x * blockDim.x) {
     uint2 p = m.pairs[i];
     if (p.x == p.y)
       continue;
-    p = make_uint2(parent_of(f, p.x), parent_of(f, p.y));
+    if (few)
+      p = make_uint2((uint32_t)table[p.x - begin], (uint32_t)table[p.y - begin]);
+    else
+      p = make_uint2(parent_of(f, p.x), parent_of(f, p.y));
     m.pairs[i] = p;
     live |= p.x != p.y;
   }
@@ -309,6 +356,7 @@ static __device__ void clear_best(const merge &m, uint32_t count) {
 
 template <bool DIRECT>
 static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m) {
+  __shared__ uint64_t table[FEW];
   msf_filter_control *control = f.control;
   bool is_first = blockIdx.x == 0 && threadIdx.x == 0, live = m.edges > 0;
   uint32_t begin = 0, count = (uint32_t)f.vertices, made = 0, giant = NONE, pass = 0;
@@ -317,7 +365,9 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
       giant = find_giant(m, round);
     if (!live)
       giant = NONE;
-    if (live)
+    if (live && count <= FEW)
+      offer_few<DIRECT>(f, m, begin, count, giant, table);
+    else if (live)
       offer_all<DIRECT>(f, m, begin, giant);
     dzo_grid_sync();
     if (is_first)
@@ -335,7 +385,7 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
     }
     if (giant != NONE)
       giant = parent_of(f, giant);
-    if (live && rename_pairs(f, m))
+    if (live && rename_pairs(f, m, begin, count, table))
       dzo_store_shared(&control->live[round & 1], 1u);
     if (DIRECT)
       clear_best(m, now - made);

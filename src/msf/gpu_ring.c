@@ -7,12 +7,16 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 
-enum { FILTERS = 0, COPIES = 1 }; /* queues */
+/* Queues. Chunks take turns with two for copies, so that the bus need not wait between them. */
+enum { FILTERS = 0, COPIES = 1, LANES = 2 };
 
-/* Marks: of each group's copies, of its filters, and of the copy that is filtered next. */
-enum { COPIED = 0, FILTERED = MSF_GROUPS, ARRIVED = 2 * MSF_GROUPS };
+/* Marks: of each group's copies in both queues, of its filters, and of the last copy in each queue.
+ */
+enum { COPIED = 0, FILTERED = LANES * MSF_GROUPS, ARRIVED = (LANES + 1) * MSF_GROUPS };
 
-enum { UNITS_MAX = 1 << 19, UNITS_MIN = 1 << 6 };
+/* Of a chunk. Whole rows are copied from where they lie: long copies waste less of the bus. */
+enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21, UNITS_MIN = 1 << 6 };
+enum { WHOLE_SLOTS = 8, WHOLE_SLOT_BYTES = 1 << 22 }; /* of staging memory, for the way back */
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -63,35 +67,47 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
   return fits(shape, low, bytes);
 }
 
+/* So many that chunks on their way still fit, of which much may be kept. */
+static uint64_t enough_of(const msf_ring_shape *shape) {
+  uint64_t wanted = shape->filter.room + wanted_batch(shape);
+  uint64_t capacity = shape->filter.capacity, most = capacity - (capacity - shape->filter.room) / 5;
+  return wanted < most ? wanted : most;
+}
+
 /* Of a graph, whose rows and arcs take a place each in chunks; UINT64_MAX: not known. */
 static uint64_t places_of(const msf_ring_shape *shape) {
   return shape->edges == UINT64_MAX ? UINT64_MAX : shape->filter.room + 2 * shape->edges;
 }
 
+/* Slots of staging memory: threads go on packing while a batch is merged, as long as there are free
+ * ones. Pinning a slot takes as long as copying its bytes twenty times. */
+static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
+  uint64_t threads = (uint64_t)shape->threads, least = threads + threads / 2 + 4;
+  uint64_t slots = shape->whole ? WHOLE_SLOTS : chunks / 16;
+  slots = slots < least && !shape->whole ? least : slots;
+  slots = slots < 6 * threads ? slots : 6 * threads;
+  slots = slots < chunks || slots < MSF_GROUPS ? slots : chunks;
+  return (uint32_t)(slots < MSF_SLOTS_MAX ? slots : MSF_SLOTS_MAX);
+}
+
 /* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
  * batch is merged; no more than there are chunks for. */
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
+  enum { LEAST = MSF_GROUPS - 1, MOST = 16 * LEAST };
   uint64_t chunks = places_of(shape) / shape->units + 1;
-  for (shape->group_chunks = 16; shape->group_chunks > 0; shape->group_chunks /= 2) {
-    shape->device_slots = (MSF_GROUPS - 1) * shape->group_chunks;
-    bool needed = shape->group_chunks == 1 || shape->device_slots / 2 < chunks;
-    if (needed && slots_bytes(shape) <= bytes / 10)
-      break;
-  }
-  bool fit = shape->group_chunks > 0;
-  if (!fit) {
-    shape->group_chunks = 1;
-    shape->device_slots = MSF_GROUPS - 1;
-  }
-  uint64_t slots = (uint64_t)shape->threads + (uint64_t)shape->threads / 2 + 4;
-  if (slots > MSF_SLOTS_MAX)
-    slots = MSF_SLOTS_MAX;
-  shape->slots = slots < shape->device_slots ? (uint32_t)slots : shape->device_slots;
+  uint64_t room = bytes / 10 / msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  bool fit = room >= LEAST;
+  room = room < 2 * chunks ? room : 2 * chunks;
+  room = room < MOST ? room : MOST;
+  shape->device_slots = room > LEAST ? (uint32_t)room : LEAST;
+  shape->group_chunks = shape->device_slots / LEAST;
+  shape->slots = count_slots(shape, chunks);
   return fit || shape->units == UNITS_MIN;
 }
 
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t units = UNITS_MAX, piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
+  uint64_t units = shape->whole ? WHOLE_UNITS_MAX : UNITS_MAX;
+  uint64_t piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
   while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
   for (; units >= UNITS_MIN; units /= 2) {
@@ -121,6 +137,8 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
   void *memory = NULL, *staging = NULL;
   uint64_t filter_bytes = msf_filter_bytes(&shape->filter);
   uint64_t slot_bytes = msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  if (shape->whole && slot_bytes > WHOLE_SLOT_BYTES)
+    slot_bytes = WHOLE_SLOT_BYTES;
   uint64_t mask_words = words_of_masks(shape);
   DZO_TRY(dzo_unit_workspace(unit, msf_ring_bytes(shape), &memory));
   DZO_TRY(dzo_unit_staging(
@@ -130,13 +148,13 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .slot_bytes = slot_bytes,
                      .key_bytes = shape->key_bytes,
                      .slots = shape->slots,
-                     .device_slots = shape->device_slots,
                      .group_chunks = shape->group_chunks,
                      .copy_chunks = (shape->slots + 7) / 8,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
+                     .device_bytes = slots_bytes(shape),
                      .mask_words = mask_words,
-                     .enough = shape->filter.room + wanted_batch(shape)};
+                     .enough = enough_of(shape)};
   ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
   ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
   ring->extra = ring->masks + shape->slots * mask_words;
@@ -147,8 +165,8 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
 void msf_ring_abandon(msf_ring *ring) {
   if (ring->unit->lost)
     return;
-  (void)dzo_unit_wait(ring->unit, COPIES);
-  (void)dzo_unit_wait(ring->unit, FILTERS);
+  for (int queue = FILTERS; queue < COPIES + LANES; queue++)
+    (void)dzo_unit_wait(ring->unit, queue);
 }
 
 char *msf_ring_slot(const msf_ring *ring, uint64_t chunk) {
@@ -198,7 +216,7 @@ static dzo_status close_group(msf_ring *ring) {
   uint64_t group = ring->closed;
   DZO_TRY(msf_filter_count(&ring->filter, &ring->counts[group % MSF_GROUPS]));
   DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, mark_of(FILTERED, group)));
-  *group_at(ring, group) = (msf_ring_group){ring->submitted, ring->open_edges};
+  *group_at(ring, group) = (msf_ring_group){ring->filtered, ring->open_edges};
   ring->open_edges = 0;
   ring->closed++;
   return DZO_OK;
@@ -216,14 +234,6 @@ static uint64_t most_edges(msf_ring *ring) {
   return edges;
 }
 
-dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
-  DZO_TRY(close_group(ring));
-  while (ring->counted < ring->closed)
-    DZO_TRY(count_group(ring));
-  *count = ring->known;
-  return DZO_OK;
-}
-
 /* ---- Groups of copies ------------------------------------------------------------------------ */
 
 static uint64_t last_copy_end(const msf_ring *ring) {
@@ -231,7 +241,8 @@ static uint64_t last_copy_end(const msf_ring *ring) {
 }
 
 static dzo_status await_copies(msf_ring *ring) {
-  DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED, ring->copied)));
+  for (int lane = 0; lane < LANES; lane++)
+    DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED + lane * MSF_GROUPS, ring->copied)));
   leave_copies(ring);
   return DZO_OK;
 }
@@ -239,7 +250,9 @@ static dzo_status await_copies(msf_ring *ring) {
 static dzo_status close_copies(msf_ring *ring) {
   if (ring->copies - ring->copied >= MSF_GROUPS)
     DZO_TRY(await_copies(ring));
-  DZO_TRY(dzo_unit_mark(ring->unit, COPIES, mark_of(COPIED, ring->copies)));
+  for (int lane = 0; lane < LANES; lane++)
+    DZO_TRY(dzo_unit_mark(ring->unit, COPIES + lane,
+                          mark_of(COPIED + lane * MSF_GROUPS, ring->copies)));
   ring->copy_ends[ring->copies % MSF_GROUPS] = ring->submitted;
   ring->copies++;
   return DZO_OK;
@@ -251,7 +264,7 @@ uint64_t msf_ring_released(const msf_ring *ring) {
 
 dzo_status msf_ring_reclaim(msf_ring *ring) {
   if (ring->retain != NULL) {
-    if (ring->counted == ring->closed && ring->submitted > last_end(ring))
+    if (ring->counted == ring->closed && ring->filtered > last_end(ring))
       DZO_TRY(close_group(ring));
     return ring->counted < ring->closed ? count_group(ring) : DZO_OK;
   }
@@ -260,16 +273,98 @@ dzo_status msf_ring_reclaim(msf_ring *ring) {
   return ring->copied < ring->copies ? await_copies(ring) : DZO_OK;
 }
 
-/* ---- Chunks ---------------------------------------------------------------------------------- */
+/* ---- Filtering and merging ------------------------------------------------------------------- */
+
+static msf_flight *flight_at(msf_ring *ring, uint64_t chunk) {
+  return &ring->flights[chunk % MSF_FLIGHTS];
+}
+
+static dzo_status count_reached(msf_ring *ring) {
+  while (ring->counted < ring->closed &&
+         dzo_unit_reached(ring->unit, mark_of(FILTERED, ring->counted)))
+    DZO_TRY(count_group(ring));
+  return DZO_OK;
+}
+
+static bool may_close(const msf_ring *ring) { return ring->closed - ring->counted < MSF_GROUPS; }
+
+/* Merge what is counted, which must be all that was filtered. */
+static dzo_status merge_counted(msf_ring *ring) {
+  uint64_t count = ring->known;
+  DZO_TRY(msf_filter_merge(&ring->filter, count));
+  ring->known = count < ring->filter.vertices ? count : ring->filter.vertices;
+  ring->merges++;
+  ring->due = false;
+  return DZO_OK;
+}
+
+static dzo_status filter_next(msf_ring *ring) {
+  const msf_flight *flight = flight_at(ring, ring->filtered);
+  const msf_packed *packed = &flight->packed;
+  if (packed->edges > 0) {
+    /* What was sent since has mostly arrived, too. */
+    DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED + (int)(ring->filtered % LANES)));
+    msf_chunk chunk = msf_packed_chunk(packed, ring->device + flight->at);
+    DZO_TRY(msf_filter_chunk(&ring->filter, &chunk));
+    if (ring->retain != NULL)
+      DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, masks_of(ring, ring->filtered), ring->filter.masks,
+                            (packed->edges + 31) / 32 * sizeof(uint32_t)));
+  }
+  ring->filtered++;
+  ring->open_edges += packed->edges;
+  return ring->filtered - last_end(ring) >= ring->group_chunks ? close_group(ring) : DZO_OK;
+}
+
+/* Do what can be done without waiting: merge if enough is known to have been kept, and filter what
+ * has been sent as long as there is room. */
+static dzo_status go_on(msf_ring *ring) {
+  DZO_TRY(count_reached(ring));
+  for (;;) {
+    ring->due |= ring->retain == NULL && ring->known >= ring->enough;
+    bool pending = ring->filtered<ring->submitted, open = ring->filtered> last_end(ring);
+    bool fits = pending && may_close(ring) &&
+                most_edges(ring) + flight_at(ring, ring->filtered)->packed.edges <=
+                    ring->filter.shape.capacity;
+    if (!ring->due && fits) {
+      DZO_TRY(filter_next(ring));
+    } else if (!ring->due && !pending) {
+      return DZO_OK;
+    } else if (open && may_close(ring)) {
+      DZO_TRY(close_group(ring));
+    } else if (open || ring->counted < ring->closed) {
+      return DZO_OK;
+    } else {
+      DZO_TRY(merge_counted(ring));
+    }
+  }
+}
+
+/* Wait for the oldest group, or go on without. */
+static dzo_status wait_and_go_on(msf_ring *ring) {
+  if (ring->counted == ring->closed && ring->filtered > last_end(ring))
+    DZO_TRY(close_group(ring));
+  if (ring->counted < ring->closed)
+    DZO_TRY(count_group(ring));
+  return go_on(ring);
+}
+
+dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
+  while (ring->filtered < ring->submitted)
+    DZO_TRY(wait_and_go_on(ring));
+  DZO_TRY(close_group(ring));
+  while (ring->counted < ring->closed)
+    DZO_TRY(count_group(ring));
+  *count = ring->known;
+  return DZO_OK;
+}
 
 dzo_status msf_ring_merge(msf_ring *ring) {
   uint64_t count;
   DZO_TRY(msf_ring_settle(ring, &count));
-  DZO_TRY(msf_filter_merge(&ring->filter, count));
-  ring->known = count < ring->filter.vertices ? count : ring->filter.vertices;
-  ring->merges++;
-  return DZO_OK;
+  return merge_counted(ring);
 }
+
+void msf_ring_merge_soon(msf_ring *ring) { ring->due = true; }
 
 dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits) {
   while (most_edges(ring) + edges > ring->filter.shape.capacity) {
@@ -293,73 +388,81 @@ dzo_status msf_ring_restart(msf_ring *ring) {
   return msf_filter_vertices(&ring->filter, vertices);
 }
 
-/* Copies must not overtake the filters of the chunk that had the slot before. */
-static dzo_status await_slot(msf_ring *ring) {
-  if (ring->submitted < ring->device_slots)
-    return DZO_OK;
-  uint64_t before = ring->submitted - ring->device_slots;
-  for (uint64_t g = ring->counted; g < ring->closed; g++)
-    if (group_at(ring, g)->end > before)
-      return dzo_unit_queue_after(ring->unit, COPIES, mark_of(FILTERED, g));
-  return DZO_OK;
+/* ---- Sending --------------------------------------------------------------------------------- */
+
+/* Bytes of a chunk on the device, where its keys follow the rest. */
+static uint64_t place_keys(const msf_ring *ring, msf_packed *packed) {
+  packed->keys = (msf_packed_head(packed) + 255) / 256 * 256;
+  uint64_t keys = packed->keyed ? (uint64_t)packed->edges * ring->key_bytes : 0;
+  return (packed->keys + keys + 255) / 256 * 256;
 }
 
-static dzo_status copy_slot(msf_ring *ring, const msf_packed *packed, char *to) {
+/* Find so many bytes behind the chunks that are in use, or before them. */
+static bool place_chunk(msf_ring *ring, uint64_t bytes) {
+  if (ring->submitted - ring->counted_end >= MSF_FLIGHTS)
+    return false;
+  if (ring->submitted == ring->counted_end)
+    ring->next_at = 0;
+  uint64_t used = ring->submitted == ring->counted_end ? 0 : flight_at(ring, ring->counted_end)->at;
+  if (ring->next_at < used)
+    return used - ring->next_at > bytes;
+  if (ring->device_bytes - ring->next_at >= bytes)
+    return true;
+  if (used <= bytes)
+    return false;
+  ring->next_at = 0;
+  return true;
+}
+
+static dzo_status copy_slot(msf_ring *ring, int queue, const msf_packed *packed,
+                            const msf_packed *there, char *to) {
   const char *from = msf_ring_slot(ring, ring->submitted);
-  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to, from, msf_packed_head(packed)));
+  DZO_TRY(dzo_unit_copy(ring->unit, queue, to, from, msf_packed_head(packed)));
   if (!packed->keyed)
     return DZO_OK;
-  return dzo_unit_copy(ring->unit, COPIES, to + packed->keys, from + packed->keys,
+  return dzo_unit_copy(ring->unit, queue, to + there->keys, from + packed->keys,
                        (uint64_t)packed->edges * ring->key_bytes);
 }
 
 /* Whole rows, from where the graph lies. */
-static dzo_status copy_whole(msf_ring *ring, const msf_packed *packed, char *to) {
-  const dzo_graph *g = packed->whole;
-  uint64_t arc = packed->first_arc, count = packed->edges;
-  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->starts, g->offsets + packed->first_row,
-                        ((uint64_t)packed->rows + 1) * sizeof *g->offsets));
-  DZO_TRY(dzo_unit_copy(ring->unit, COPIES, to + packed->v, g->neighbours + arc,
+static dzo_status copy_whole(msf_ring *ring, int queue, const msf_packed *there, char *to) {
+  const dzo_graph *g = there->whole;
+  uint64_t arc = there->first_arc, count = there->edges;
+  DZO_TRY(dzo_unit_copy(ring->unit, queue, to + there->starts, g->offsets + there->first_row,
+                        ((uint64_t)there->rows + 1) * sizeof *g->offsets));
+  DZO_TRY(dzo_unit_copy(ring->unit, queue, to + there->v, g->neighbours + arc,
                         count * sizeof *g->neighbours));
-  if (!packed->keyed)
+  if (!there->keyed)
     return DZO_OK;
   const void *keys = g->keys32 != NULL ? (const void *)(g->keys32 + arc) : g->keys64 + arc;
-  return dzo_unit_copy(ring->unit, COPIES, to + packed->keys, keys, count * ring->key_bytes);
+  return dzo_unit_copy(ring->unit, queue, to + there->keys, keys, count * ring->key_bytes);
 }
 
-/* Merge when enough is known to have been kept; what is known by now, without waiting. */
-static dzo_status merge_if_due(msf_ring *ring) {
-  while (ring->counted < ring->closed &&
-         dzo_unit_reached(ring->unit, mark_of(FILTERED, ring->counted)))
-    DZO_TRY(count_group(ring));
-  return ring->retain == NULL && ring->known >= ring->enough ? msf_ring_merge(ring) : DZO_OK;
+static dzo_status send_chunk(msf_ring *ring, const msf_packed *packed, const msf_flight *flight) {
+  int lane = (int)(ring->submitted % LANES);
+  char *to = ring->device + flight->at;
+  if (packed->whole != NULL)
+    DZO_TRY(copy_whole(ring, COPIES + lane, &flight->packed, to));
+  else
+    DZO_TRY(copy_slot(ring, COPIES + lane, packed, &flight->packed, to));
+  return dzo_unit_mark(ring->unit, COPIES + lane, ARRIVED + lane);
 }
 
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
-  DZO_TRY(merge_if_due(ring));
-  if (packed->edges > 0) {
-    bool fits;
-    DZO_TRY(msf_ring_has_room(ring, packed->edges, &fits));
-    if (!fits)
-      DZO_TRY(msf_ring_merge(ring));
-    char *to = ring->device + ring->submitted % ring->device_slots * ring->slot_bytes;
-    DZO_TRY(await_slot(ring));
-    DZO_TRY(packed->whole != NULL ? copy_whole(ring, packed, to) : copy_slot(ring, packed, to));
-    DZO_TRY(dzo_unit_mark(ring->unit, COPIES, ARRIVED));
-    DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED));
-    msf_chunk chunk = msf_packed_chunk(packed, to);
-    DZO_TRY(msf_filter_chunk(&ring->filter, &chunk));
-    if (ring->retain != NULL)
-      DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, masks_of(ring, ring->submitted),
-                            ring->filter.masks, (packed->edges + 31) / 32 * sizeof(uint32_t)));
-  }
+  msf_packed there = *packed;
+  uint64_t bytes = packed->edges > 0 ? place_keys(ring, &there) : 0;
+  DZO_TRY(go_on(ring));
+  while (!place_chunk(ring, bytes))
+    DZO_TRY(wait_and_go_on(ring));
+  msf_flight *flight = flight_at(ring, ring->submitted);
+  *flight = (msf_flight){there, ring->next_at};
+  if (packed->edges > 0)
+    DZO_TRY(send_chunk(ring, packed, flight));
+  ring->next_at += bytes;
   ring->submitted++;
-  ring->open_edges += packed->edges;
   if (ring->submitted - last_copy_end(ring) >= ring->copy_chunks)
     DZO_TRY(close_copies(ring));
-  if (ring->submitted - last_end(ring) >= ring->group_chunks)
-    DZO_TRY(close_group(ring));
-  return DZO_OK;
+  return go_on(ring);
 }
 
 /* ---- The way back ---------------------------------------------------------------------------- */

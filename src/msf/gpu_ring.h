@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* The way of chunks to the GPU: slots of staging memory are copied to slots on the device by one
- * queue while another filters what has arrived. Marks and counts come a group of chunks at a time.
- * When the batch is full it is merged. */
+/* The way of chunks to the GPU: slots of staging memory are copied to the device by one queue while
+ * another filters what has arrived. Marks and counts come a group of chunks at a time. When the
+ * batch is full it is merged; chunks go on arriving meanwhile, as far as there is room for them. */
 #ifndef DZO_MSF_GPU_RING_H
 #define DZO_MSF_GPU_RING_H
 
 #include "msf/gpu_filter.h"
 #include "msf/gpu_pack.h"
 
-enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 56 };
+enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 112, MSF_FLIGHTS = 256 };
 
 typedef struct msf_ring_group {
   uint64_t end;   /* the chunk after its last */
-  uint64_t edges; /* submitted in it */
+  uint64_t edges; /* filtered in it */
 } msf_ring_group;
+
+/* A chunk that was sent. */
+typedef struct msf_flight {
+  msf_packed packed; /* as it lies on the device, */
+  uint64_t at;       /* so many bytes from the beginning */
+} msf_flight;
 
 /* Told of each chunk whose filtering is done and which of its edges were kept, before its slot is
  * free again. */
@@ -26,12 +32,14 @@ typedef struct msf_ring {
   uint64_t slot_bytes;
   unsigned key_bytes;
   uint32_t slots;        /* of staging memory: chunk c is in slot c % slots */
-  uint32_t device_slots; /* on the device, likewise */
   uint32_t group_chunks; /* of a group, at most */
   uint32_t copy_chunks;  /* of a group of copies */
   char *staging;
-  char *device;
-  uint64_t *counts; /* staging, [MSF_GROUPS] edges in the columns after each group */
+  char *device; /* chunks in the order they came, over and over */
+  uint64_t device_bytes;
+  uint64_t next_at;                /* where the next one is placed, if it fits */
+  msf_flight flights[MSF_FLIGHTS]; /* chunk c is in c % MSF_FLIGHTS */
+  uint64_t *counts;                /* staging, [MSF_GROUPS] edges in the columns after each group */
   msf_ring_group groups[MSF_GROUPS];
   uint64_t closed;                /* groups so far */
   uint64_t counted;               /* of them, those whose count is known */
@@ -40,11 +48,13 @@ typedef struct msf_ring {
   uint64_t counted_end;           /* the chunk after the last group counted */
   uint64_t copied_end;            /* the same of groups of copies */
   uint64_t submitted;             /* chunks */
+  uint64_t filtered;              /* of them, those that the GPU was told to filter */
   uint64_t known;                 /* edges in the columns at most, after the last group counted */
-  uint64_t open_edges;            /* submitted in the group that is not closed */
+  uint64_t open_edges;            /* filtered in the group that is not closed */
   uint64_t enough;                /* edges in the columns that are worth a merge */
+  bool due;                       /* a merge is, as soon as it is known of how many edges */
   uint64_t merges;
-  msf_retain_fn retain; /* or NULL */
+  msf_retain_fn retain; /* or NULL; then merges are the caller's */
   void *retain_argument;
   uint64_t retained; /* chunks that it was told of */
   uint32_t *masks;   /* staging, [slots][mask_words] */
@@ -57,6 +67,7 @@ typedef struct msf_ring_shape {
   msf_filter_shape filter; /* capacity is chosen by msf_ring_plan() */
   uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
   uint64_t piece;          /* that come at a time; 0: not known */
+  bool whole;              /* all chunks are whole rows, which need no staging memory */
   unsigned key_bytes;
   bool lists;  /* chunks may be lists */
   bool retain; /* edges kept are told of */
@@ -83,7 +94,8 @@ dzo_status msf_ring_measure(msf_ring *ring, double *bytes_a_second);
 char *msf_ring_slot(const msf_ring *ring, uint64_t chunk);
 /* Will a chunk of this many edges fit without merging before? */
 dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits);
-/* Send the next chunk, packed in its slot, merging before if it might not fit. */
+/* Send the next chunk, packed in its slot. It is filtered when there is room for what may be kept;
+ * until then this waits for the GPU only where chunks have no more room, either. */
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed);
 /* Chunks whose staging slots are known to be free again: all before this one. */
 uint64_t msf_ring_released(const msf_ring *ring);
@@ -91,6 +103,8 @@ uint64_t msf_ring_released(const msf_ring *ring);
 dzo_status msf_ring_reclaim(msf_ring *ring);
 /* Make what has come the forest of itself. */
 dzo_status msf_ring_merge(msf_ring *ring);
+/* The same, but of what was filtered by now, and without waiting. */
+void msf_ring_merge_soon(msf_ring *ring);
 /* Forget all edges. */
 dzo_status msf_ring_restart(msf_ring *ring);
 /* Wait for all; the exact number of edges in the columns. */

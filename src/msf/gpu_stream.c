@@ -150,7 +150,7 @@ static dzo_status send_chunks(graph_stream *s) {
     while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
       DZO_TRY(release_slots(s));
     if (chunk == early_merge(s))
-      DZO_TRY(msf_ring_merge(&s->ring));
+      msf_ring_merge_soon(&s->ring);
     if (chunk % 4 == 0)
       DZO_TRY(dzo_progress(s->context, "solve", chunk + 1 + (is_second ? s->chunks : 0),
                            s->chunks * (s->two_passes ? 2 : 1)));
@@ -221,35 +221,64 @@ static dzo_status send_twice(graph_stream *s, uint64_t units) {
 typedef struct forest_job {
   const graph_stream *s;
   msf_sum *sums; /* [threads] */
+  uint32_t *labels;
 } forest_job;
 
-enum { U, ID, KEY, KEY_HIGH, BLOCK = 64 }; /* columns as they are fetched */
+enum { U, ID, LABEL, KEY, KEY_HIGH, BLOCK = 64 }; /* columns as they are fetched */
 
-/* The numbers of edges, each of which is somewhere in memory, and their weights. */
+/* The numbers of up to BLOCK edges, each of which is somewhere in memory. */
+static void look_up(const dzo_graph *g, const msf_piece *piece, uint64_t at, unsigned count) {
+  uint64_t arcs[BLOCK];
+  for (unsigned i = 0; i < count; i++) {
+    arcs[i] = g->offsets[piece->columns[U][at + i]] + piece->columns[ID][at + i];
+    if (g->numbers32 != NULL)
+      DZO_PREFETCH(&g->numbers32[arcs[i]]);
+    else
+      DZO_PREFETCH(&g->numbers64[arcs[i]]);
+  }
+  for (unsigned i = 0; i < count; i++)
+    piece->answers[at + i] = dzo_arc_number(g, arcs[i]);
+}
+
+/* Integers are added up as keys. */
+static void add_keys(const forest_job *job, const msf_piece *piece, uint64_t begin, uint64_t end,
+                     msf_sum *sum) {
+  const dzo_graph *g = job->s->graph;
+  uint64_t low = 0, high = 0;
+  uint32_t flip = (uint32_t)job->s->packer.flip;
+  for (uint64_t i = begin; i < end; i++)
+    low += piece->columns[KEY][i] ^ flip;
+  for (uint64_t i = begin; g->keys64 != NULL && i < end; i++)
+    high += piece->columns[KEY_HIGH][i] ^ flip;
+  msf_sum_add_keys(sum, end - begin, g->map.base, low, high);
+}
+
+static void add_weights(const forest_job *job, const msf_piece *piece, uint64_t begin, uint64_t end,
+                        msf_sum *sum) {
+  const dzo_graph *g = job->s->graph;
+  uint64_t key_mask = g->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
+  for (uint64_t i = begin; i < end; i++) {
+    uint64_t key = piece->columns[KEY][i];
+    if (g->keys64 != NULL)
+      key |= (uint64_t)piece->columns[KEY_HIGH][i] << 32;
+    key = (key ^ job->s->packer.flip) & key_mask;
+    msf_sum_add(sum, g->map.type, dzo_key_pattern(&g->map, key));
+  }
+}
+
+/* Numbers and weights of edges; beside them comes the tree of a vertex for each. */
 static void take_edges(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
                        int thread) {
   const forest_job *job = argument;
   const dzo_graph *g = job->s->graph;
-  uint64_t key_mask = g->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
-  for (uint64_t at = begin; at < end; at += BLOCK) {
-    unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
-    uint64_t arcs[BLOCK];
-    for (unsigned i = 0; i < count; i++) {
-      arcs[i] = g->offsets[piece->columns[U][at + i]] + piece->columns[ID][at + i];
-      if (g->numbers32 != NULL)
-        DZO_PREFETCH(&g->numbers32[arcs[i]]);
-      else
-        DZO_PREFETCH(&g->numbers64[arcs[i]]);
-    }
-    for (unsigned i = 0; i < count; i++) {
-      uint64_t key = piece->columns[KEY][at + i];
-      if (g->keys64 != NULL)
-        key |= (uint64_t)piece->columns[KEY_HIGH][at + i] << 32;
-      key = (key ^ job->s->packer.flip) & key_mask;
-      piece->answers[at + i] = dzo_arc_number(g, arcs[i]);
-      msf_sum_add(&job->sums[thread], g->map.type, dzo_key_pattern(&g->map, key));
-    }
-  }
+  memcpy(job->labels + piece->first + begin, piece->columns[LABEL] + begin,
+         (end - begin) * sizeof *job->labels);
+  for (uint64_t at = begin; at < end; at += BLOCK)
+    look_up(g, piece, at, end - at < BLOCK ? (unsigned)(end - at) : BLOCK);
+  if (g->map.kind == DZO_KEY_OFFSET && !msf_type_is_real(g->map.type))
+    add_keys(job, piece, begin, end, &job->sums[thread]);
+  else
+    add_weights(job, piece, begin, end, &job->sums[thread]);
 }
 
 static int bits_below(uint64_t bound) {
@@ -259,52 +288,74 @@ static int bits_below(uint64_t bound) {
   return bits;
 }
 
+static void widen(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
+                  int thread) {
+  (void)thread;
+  uint64_t *to = (uint64_t *)argument + piece->first;
+  for (uint64_t i = begin; i < end; i++)
+    to[i] = piece->columns[0][i];
+}
+
 /* Edge numbers are looked up here and sorted there. */
-static dzo_status fetch_edges(graph_stream *s, forest_job *job, dzo_msf *out) {
+static dzo_status fetch_edges(graph_stream *s, forest_job *job, uint32_t *labels, dzo_msf *out) {
   msf_filter *filter = &s->ring.filter;
   const dzo_graph *g = s->graph;
-  uint32_t *const columns[] = {filter->columns[MSF_U], filter->columns[MSF_ID],
+  uint32_t *const columns[] = {filter->columns[MSF_U], filter->columns[MSF_ID], labels,
                                filter->columns[MSF_KEY], filter->columns[MSF_KEY_HIGH]};
-  uint64_t *sorted;
-  DZO_TRY(msf_ring_fetch(&s->ring, columns, g->keys64 != NULL ? 4 : 3, out->count, take_edges, job,
+  int bits = bits_below(g->number_bound);
+  uint32_t *sorted;
+  DZO_TRY(msf_ring_fetch(&s->ring, columns, g->keys64 != NULL ? 5 : 4, out->count, take_edges, job,
                          filter->first));
   for (int t = 1; t < s->context->threads; t++)
     msf_sum_merge(&job->sums[0], &job->sums[t]);
   out->weight = msf_sum_weight(&job->sums[0], g->map.type);
   note(s, "numbers");
-  DZO_TRY(msf_filter_sort_numbers(filter, out->count, bits_below(g->number_bound), &sorted));
-  return msf_ring_fetch_words(&s->ring, (uint32_t *)sorted, 2 * out->count, (uint32_t *)out->edges);
+  DZO_TRY(msf_filter_sort_numbers(filter, out->count, bits, &sorted));
+  if (bits <= 32)
+    return msf_ring_fetch(&s->ring, &sorted, 1, out->count, widen, out->edges, NULL);
+  return msf_ring_fetch_words(&s->ring, sorted, 2 * out->count, (uint32_t *)out->edges);
 }
 
-static dzo_status fetch_labels(graph_stream *s, dzo_msf *out) {
+/* The trees of vertices come with edges, as far as there are any. */
+static dzo_status fetch_forest(graph_stream *s, dzo_msf *out) {
+  dzo_context *context = s->context;
   uint32_t *labels;
-  DZO_TRY(msf_filter_labels(&s->ring.filter, &labels));
-  return msf_ring_fetch_words(&s->ring, labels, s->graph->vertices, out->component_of);
+  forest_job job = {.s = s, .labels = out->component_of};
+  job.sums = dzo_alloc(context, (uint64_t)context->threads, sizeof *job.sums);
+  if (job.sums == NULL)
+    return DZO_E_MEMORY;
+  for (int t = 0; t < context->threads; t++)
+    msf_sum_init(&job.sums[t]);
+  dzo_status status = msf_filter_labels(&s->ring.filter, &labels);
+  if (status == DZO_OK)
+    status = fetch_edges(s, &job, labels, out);
+  dzo_free(job.sums);
+  DZO_TRY(status);
+  return msf_ring_fetch_words(&s->ring, labels + out->count, s->graph->vertices - out->count,
+                              out->component_of + out->count);
+}
+
+/* Memory for the result: fresh pages are touched while the GPU merges. */
+static dzo_status make_room(graph_stream *s, dzo_msf *out) {
+  uint64_t most = s->ring.known, vertices = s->graph->vertices;
+  out->edges = dzo_alloc(s->context, most, sizeof *out->edges);
+  out->component_of = dzo_alloc(s->context, vertices, sizeof *out->component_of);
+  if (out->edges == NULL || out->component_of == NULL)
+    return DZO_E_MEMORY;
+  dzo_unit_touch(s->ring.unit, out->edges, most * sizeof *out->edges);
+  dzo_unit_touch(s->ring.unit, out->component_of, vertices * sizeof *out->component_of);
+  return DZO_OK;
 }
 
 static dzo_status take_forest(graph_stream *s, dzo_msf *out) {
-  dzo_context *context = s->context;
   DZO_TRY(msf_ring_merge(&s->ring));
+  DZO_TRY(make_room(s, out));
   DZO_TRY(msf_ring_settle(&s->ring, &out->count));
   DZO_TRY(msf_ring_components(&s->ring, &out->components));
   note(s, "merge");
   if (out->count + out->components != s->graph->vertices)
-    return dzo_fail(context, DZO_E_INTERNAL, "a forest of the wrong size");
-  out->edges = dzo_alloc(context, out->count, sizeof *out->edges);
-  out->component_of = dzo_alloc(context, s->graph->vertices, sizeof *out->component_of);
-  forest_job job = {.s = s};
-  job.sums = dzo_alloc(context, (uint64_t)context->threads, sizeof *job.sums);
-  if (out->edges == NULL || out->component_of == NULL || job.sums == NULL) {
-    dzo_free(job.sums);
-    return DZO_E_MEMORY;
-  }
-  dzo_unit_touch(s->ring.unit, out->edges, out->count * sizeof *out->edges);
-  dzo_unit_touch(s->ring.unit, out->component_of, s->graph->vertices * sizeof *out->component_of);
-  for (int t = 0; t < context->threads; t++)
-    msf_sum_init(&job.sums[t]);
-  dzo_status status = fetch_edges(s, &job, out);
-  dzo_free(job.sums);
-  return status == DZO_OK ? fetch_labels(s, out) : status;
+    return dzo_fail(s->context, DZO_E_INTERNAL, "a forest of the wrong size");
+  return fetch_forest(s, out);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -318,8 +369,10 @@ static msf_ring_shape shape_of(const graph_stream *s) {
   return (msf_ring_shape){.filter = {.room = g->vertices,
                                      .wide = g->keys64 != NULL,
                                      .ordered = true,
+                                     .ranked = s->two_passes,
                                      .flip = s->packer.flip},
                           .edges = g->arcs / 2,
+                          .whole = s->whole_rows == MSF_ALWAYS && !s->two_passes,
                           .key_bytes = s->packer.key_bytes,
                           .lists = s->packer.lists,
                           .extra = s->two_passes ? msf_hybrid_bytes(g) : 0,
@@ -373,7 +426,6 @@ static bool is_pinned(const graph_stream *s) {
 static dzo_status decide(graph_stream *s, msf_stream_ways ways) {
   msf_rates rates = msf_expected_rates(s->context->threads, true);
   s->unit_seconds = 1 / rates.packed_arcs;
-  s->whole_rows = ways.whole_rows != MSF_NEVER && is_pinned(s) ? ways.whole_rows : MSF_NEVER;
   bool by_rates = s->two_passes && ways.two_passes == MSF_BY_RATES;
   if (!by_rates && s->whole_rows != MSF_BY_RATES)
     return DZO_OK;
@@ -396,7 +448,8 @@ static dzo_status run(graph_stream *s, msf_stream_ways ways, dzo_msf *out) {
   note(s, "send");
   DZO_TRY(take_forest(s, out));
   note(s, "result");
-  out->device = s->two_passes ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
+  bool shared = s->whole_rows == MSF_BY_RATES && s->whole < s->all_chunks;
+  out->device = s->two_passes || shared ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
   tell_plan(s, out);
   return DZO_OK;
 }
@@ -411,6 +464,7 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
                           .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
   s.two_passes = ways.two_passes != MSF_NEVER && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
+  s.whole_rows = ways.whole_rows != MSF_NEVER && is_pinned(&s) ? ways.whole_rows : MSF_NEVER;
   dzo_status status = run(&s, ways, out);
   if (status != DZO_OK)
     msf_ring_abandon(&s.ring);
@@ -421,7 +475,7 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
 }
 
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  msf_stream_ways ways = {.two_passes = MSF_NEVER, .whole_rows = MSF_BY_RATES};
+  msf_stream_ways ways = {.two_passes = MSF_NEVER, .whole_rows = MSF_ALWAYS};
   return msf_solve_in_ways(unit, graph, maximum, ways, out);
 }
 

@@ -189,6 +189,21 @@ void msf_sum_merge(msf_sum *sum, const msf_sum *other) {
   dzo_exact_sum_merge(&sum->real, &other->real);
 }
 
+static void add_shifted(msf_sum *sum, uint64_t x, int bits) {
+  uint64_t low = x << bits;
+  sum->low += low;
+  sum->high += (bits > 0 ? x >> (64 - bits) : 0) + (sum->low < low);
+}
+
+void msf_sum_add_keys(msf_sum *sum, uint64_t count, uint64_t base, uint64_t low, uint64_t high) {
+  enum { HALF = 32 };
+  sum->count += count;
+  add_shifted(sum, low, 0);
+  add_shifted(sum, high, HALF);
+  add_shifted(sum, (base & UINT32_MAX) * count, 0);
+  add_shifted(sum, (base >> HALF) * count, HALF);
+}
+
 dzo_weight_sum msf_sum_weight(const msf_sum *sum, dzo_weight_type type) {
   dzo_weight_sum out = {.type = type};
   if (msf_type_is_real(type)) {

@@ -70,6 +70,8 @@ typedef struct msf_sum {
 void msf_sum_init(msf_sum *sum);
 void msf_sum_merge(msf_sum *sum, const msf_sum *other);
 dzo_weight_sum msf_sum_weight(const msf_sum *sum, dzo_weight_type type);
+/* Add `count` integers whose patterns are `base` above keys that add up to low + 2^32 high. */
+void msf_sum_add_keys(msf_sum *sum, uint64_t count, uint64_t base, uint64_t low, uint64_t high);
 
 DZO_ITEM void msf_sum_add(msf_sum *sum, dzo_weight_type type, uint64_t pattern) {
   if (msf_type_is_real(type)) {
