@@ -175,18 +175,23 @@ DZO_API dzo_status dzo_table_stats_into(dzo_table *table, dzo_table_stats *stats
 
 /* ---- Single operations from many threads (tables on the CPU) --------------------------------- */
 
-/* A thread's access to a table. While any handle exists, only handles may use the table; each
- * serves one thread at a time. Operations are linearizable, each key by itself; insert, find and
- * erase are lock-free, except that a writer may have to wait while the table grows or clears away
- * erased slots; a look-up never waits. The full story: docs/table.md. */
+/* A thread's access to a table. While any handle exists, only handles may use the table, and
+ * dzo_table_size(), _capacity() and _bytes(); each serves one thread at a time, and is cheap while it
+ * is not used. Operations are linearizable. They take no locks, except that a writer may have to wait
+ * while another makes room or the table grows; a look-up never waits. A growing table makes room
+ * for as many pairs as there is memory, a fixed one for its capacity at least. The full story:
+ * docs/table.md. */
 typedef struct dzo_table_handle dzo_table_handle;
 
-/* DZO_E_UNSUPPORTED for a table on the GPU (see dzo/table_device.cuh) or on both. */
+/* DZO_E_UNSUPPORTED for a table on the GPU (see dzo/table_device.cuh) or on both; DZO_E_MEMORY. Any
+ * thread may create and destroy handles, its own and others' that are not in use. */
 DZO_API dzo_status dzo_table_handle_create(dzo_table *table, dzo_table_handle **out);
 DZO_API void dzo_table_handle_destroy(dzo_table_handle *handle); /* NULL is fine */
 
-/* The answers of the operations above; *value is the value found, or left behind. NULL: not wanted.
- * REFUSED also where a growing table has no memory left. */
+/* The answers of the operations above. *seen is the value that the key had, or where it had none, the
+ * value it has now; left as it was where the answer is ABSENT or REFUSED. NULL: not wanted. REFUSED:
+ * nothing was done; also where a growing table has no memory left, and for a key of more bits than
+ * the table's. Of a value the table keeps value_bits. */
 DZO_API dzo_table_answer dzo_table_handle_find(dzo_table_handle *handle, uint64_t key,
                                                uint64_t *value);
 DZO_API dzo_table_answer dzo_table_handle_insert(dzo_table_handle *handle, uint64_t key,

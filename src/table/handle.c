@@ -139,6 +139,23 @@ void dzo_table_handle_destroy(dzo_table_handle *handle) {
   pthread_mutex_unlock(&share->lock);
 }
 
+/* Overflows are not counted: they change meanwhile. */
+bool table_share_ask(const dzo_table *table, table_share_figures *out) {
+  table_share *share = __atomic_load_n(&table->share, __ATOMIC_ACQUIRE);
+  if (share == NULL)
+    return false;
+  pthread_mutex_lock(&share->lock);
+  const handle_level *l = share->level;
+  if (l != NULL) {
+    uint64_t buckets = l->s.buckets << l->s.bits;
+    *out = (table_share_figures){handle_count(share), l->limit,
+                                 buckets * TABLE_CPU_WORDS * sizeof *l->s.words +
+                                     ((uint64_t)1 << l->s.bits) * sizeof *l->s.regions};
+  }
+  pthread_mutex_unlock(&share->lock);
+  return l != NULL;
+}
+
 /* ---- Keys and values ------------------------------------------------------------------------- */
 
 static bool is_key(const dzo_table_options *o, uint64_t key) {

@@ -125,6 +125,11 @@ void handle_count_insert(dzo_table_handle *h);
 
 /* ---- For the table (handle.c) ---------------------------------------------------------------- */
 
+typedef struct table_share_figures {
+  uint64_t pairs, capacity, bytes;
+} table_share_figures;
+/* The table's figures as of about now; false if there are no handles. Any thread. */
+bool table_share_ask(const dzo_table *table, table_share_figures *out);
 void table_share_free(table_share *share); /* NULL is fine; there are no handles */
 
 #endif

@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 /* The entries for the table as a whole, and the choice of its engine. */
 #include "table/table.h"
+#include "table/handle.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -196,11 +197,19 @@ void dzo_table_destroy(dzo_table *table) {
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-uint64_t dzo_table_size(const dzo_table *table) { return table->engine->size(table->state); }
-uint64_t dzo_table_capacity(const dzo_table *table) {
-  return table->engine->capacity(table->state);
+/* These may also be asked while handles are at work. */
+uint64_t dzo_table_size(const dzo_table *table) {
+  table_share_figures f;
+  return table_share_ask(table, &f) ? f.pairs : table->engine->size(table->state);
 }
-uint64_t dzo_table_bytes(const dzo_table *table) { return table->engine->bytes(table->state); }
+uint64_t dzo_table_capacity(const dzo_table *table) {
+  table_share_figures f;
+  return table_share_ask(table, &f) ? f.capacity : table->engine->capacity(table->state);
+}
+uint64_t dzo_table_bytes(const dzo_table *table) {
+  table_share_figures f;
+  return table_share_ask(table, &f) ? f.bytes : table->engine->bytes(table->state);
+}
 int dzo_table_key_bits(const dzo_table *table) { return table->options.key_bits; }
 int dzo_table_value_bits(const dzo_table *table) { return table->options.value_bits; }
 dzo_device dzo_table_device(const dzo_table *table) { return table->engine->device; }

@@ -381,6 +381,31 @@ static void test_widths(void **unused) {
   dzo_context_destroy(context);
 }
 
+/* What may be asked while handles are at work. */
+static void test_figures(void **unused) {
+  (void)unused;
+  dzo_context *context = context_of(1);
+  for (int shape = 0; shape < SHAPES; shape++) {
+    dzo_table *table = table_of(context, shapes[shape]);
+    table_share_figures f;
+    assert_false(table_share_ask(table, &f));
+    dzo_table_handle *h;
+    assert_int_equal(dzo_table_handle_create(table, &h), DZO_OK);
+    for (uint64_t key = 0; key < 1000; key++) {
+      assert_int_equal(dzo_table_handle_insert(h, key, 1, NULL), DZO_TABLE_INSERTED);
+      assert_true(table_share_ask(table, &f));
+      assert_int_equal(f.pairs, key + 1);
+      assert_true(f.bytes > 0 && f.capacity * 2 > key);
+    }
+    dzo_table_handle_destroy(h);
+    assert_false(table_share_ask(table, &f));
+    assert_int_equal(table_pairs(table), 1000);
+    assert_int_equal(table->engine->capacity(table->state), f.capacity);
+    table_free(table);
+  }
+  dzo_context_destroy(context);
+}
+
 static void test_arguments(void **unused) {
   (void)unused;
   dzo_context *context = context_of(1);
@@ -402,7 +427,8 @@ int main(void) {
       cmocka_unit_test(test_plain_map), cmocka_unit_test(test_churn_is_bounded),
       cmocka_unit_test(test_fixed),     cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_colliding), cmocka_unit_test(test_any_value),
-      cmocka_unit_test(test_widths),    cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_widths),    cmocka_unit_test(test_figures),
+      cmocka_unit_test(test_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
