@@ -3,6 +3,7 @@
 /* dzo table: what the operations share of inputs, tables and outputs. */
 #include <string.h>
 
+#include "base/context.h"
 #include "cli/table.h"
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
@@ -25,11 +26,21 @@ static dzo_columns_format format_of(const char *name) {
   return (dzo_columns_format)i;
 }
 
+/* What is looked up or converted takes memory beside the keys. */
+static uint64_t piece_of(const table_job *job) {
+  enum { LEAST = 1 << 14, MOST = 1 << 22, SHARE = 512 };
+  if (job->operation < TABLE_JOIN && job->aggregate == TABLE_AGGREGATE_COUNT)
+    return 0;
+  uint64_t piece = job->call->context->memory / SHARE;
+  return piece < LEAST ? LEAST : piece > MOST ? MOST : piece;
+}
+
 cli_exit cli_table_open(table_job *job, int which, dzo_columns **out) {
   const table_settings *s = job->settings;
   dzo_columns_options options = {.format = format_of(which == 0 ? s->format : s->format2),
                                  .column = which == 0 ? s->column : s->column2,
-                                 .values = which == 0 ? s->values : s->values2};
+                                 .values = which == 0 ? s->values : s->values2,
+                                 .piece = piece_of(job)};
   if (which == 1 && s->column2 == NULL) {
     options.column = s->column;
     options.column_if_any = true;

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "io/columns_source.h"
 
-enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 1 << 24, SHARE = 32 };
+enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 1 << 24, MAPPED_PIECE = 1 << 28, SHARE = 32 };
 
 struct dzo_columns {
   dzo_context *context;
@@ -15,6 +15,7 @@ struct dzo_columns {
   dzo_columns_format format;
   dzo_integer key_type, value_type;
   bool has_values, wide;
+  bool fixed_piece; /* its size was asked for */
   uint64_t count, row;
   dzo_csv_columns *csv;
   dzo_strided keys, values;
@@ -109,7 +110,8 @@ static dzo_status open_binary(dzo_columns *c, dzo_input *input, bool owner, cons
   DZO_TRY(c->format == DZO_COLUMNS_RAW ? raw_column(c->context, input, raw_type, &column)
                                        : npy_column(c->context, input, name, &column));
   *type = type_of(&column);
-  dzo_status status = dzo_strided_open(c->context, input, owner, &column, piece, out);
+  uint64_t mapped = c->fixed_piece ? piece : MAPPED_PIECE;
+  dzo_status status = dzo_strided_open(c->context, input, owner, &column, piece, mapped, out);
   if (status != DZO_OK)
     out->owner = false; /* the caller's still */
   return status;
@@ -179,6 +181,7 @@ dzo_status dzo_columns_open_input(dzo_context *context, dzo_input *input,
   c->context = context;
   c->input = input;
   c->has_values = options->values != NULL;
+  c->fixed_piece = options->piece > 0;
   dzo_status status = detect(c, options);
   if (status == DZO_OK)
     status = c->format == DZO_COLUMNS_CSV ? open_text(c, options) : open_numbers(c, options);
@@ -231,10 +234,10 @@ bool dzo_columns_is_wide(const dzo_columns *c) { return c->wide; }
 static dzo_status next_numbers(dzo_columns *c, dzo_piece *piece) {
   uint64_t keys, values;
   const void *words = NULL;
-  DZO_TRY(dzo_strided_look(&c->keys, &keys));
+  DZO_TRY(dzo_strided_look(&c->keys, c->wide, &keys));
   piece->count = keys;
   if (c->has_values) {
-    DZO_TRY(dzo_strided_look(&c->values, &values));
+    DZO_TRY(dzo_strided_look(&c->values, true, &values));
     if ((keys == 0) != (values == 0))
       return dzo_fail(c->context, DZO_E_FORMAT, "%s: there are not as many values as keys",
                       dzo_input_name(c->values.input));

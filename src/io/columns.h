@@ -27,7 +27,8 @@ typedef struct dzo_columns_options {
   /* NULL: no values. CSV and NPY with several columns: another column; otherwise a file of the same
    * format, a value for each key. */
   const char *values;
-  uint64_t piece; /* keys of a piece, about; 0: as the memory planned for allows */
+  uint64_t piece; /* keys of a piece, about; 0: as the memory planned for allows, and very many
+                   * where they are handed out as they lie in a mapped file */
 } dzo_columns_options;
 
 typedef struct dzo_columns dzo_columns;

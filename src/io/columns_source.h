@@ -16,19 +16,22 @@ typedef struct dzo_strided {
   dzo_npy_column column;
   dzo_chunks *chunks;
   uint64_t taken; /* of column.count */
+  uint64_t piece; /* most numbers to convert at a time */
   void *words;    /* [capacity] where they have to be converted */
   uint64_t capacity;
   const char *chunk; /* what is left of it */
   uint64_t chunk_bytes;
 } dzo_strided;
 
-/* Without a count (UINT64_MAX) the input's end is the column's. */
+/* Without a count (UINT64_MAX) the input's end is the column's. About `piece` numbers are handed
+ * out at a time, and `mapped` where they need not be converted. */
 dzo_status dzo_strided_open(dzo_context *context, dzo_input *input, bool owner,
-                            const dzo_npy_column *column, uint64_t piece, dzo_strided *out);
+                            const dzo_npy_column *column, uint64_t piece, uint64_t mapped,
+                            dzo_strided *out);
 void dzo_strided_close(dzo_strided *s);
-/* How many numbers are at hand; 0 at the end only. */
-dzo_status dzo_strided_look(dzo_strided *s, uint64_t *count);
-/* The next `count` of these, as words of 4 or 8 bytes. */
+/* How many numbers are at hand, as words of 4 or 8 bytes; 0 at the end only. */
+dzo_status dzo_strided_look(dzo_strided *s, bool wide, uint64_t *count);
+/* The next `count` of these. */
 dzo_status dzo_strided_take(dzo_strided *s, bool wide, uint64_t count, const void **words);
 
 /* Lines of text. */

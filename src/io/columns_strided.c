@@ -10,9 +10,16 @@
 
 enum { GRAIN = 1 << 15 };
 
+/* Could they be used where they are, if only the width is the one that is wanted? */
+static bool may_lie_ready(const dzo_npy_column *c) {
+  return c->stride == c->bytes && !c->big_endian && DZO_LITTLE32(1) == 1;
+}
+
 dzo_status dzo_strided_open(dzo_context *context, dzo_input *input, bool owner,
-                            const dzo_npy_column *column, uint64_t piece, dzo_strided *out) {
-  *out = (dzo_strided){.context = context, .input = input, .owner = owner, .column = *column};
+                            const dzo_npy_column *column, uint64_t piece, uint64_t mapped,
+                            dzo_strided *out) {
+  *out = (dzo_strided){
+      .context = context, .input = input, .owner = owner, .column = *column, .piece = piece};
   uint64_t limit = UINT64_MAX, size = dzo_input_size(input);
   if (column->count != UINT64_MAX && __builtin_mul_overflow(column->count, column->stride, &limit))
     return dzo_fail(context, DZO_E_FORMAT, "%s: promises too many numbers", dzo_input_name(input));
@@ -24,7 +31,8 @@ dzo_status dzo_strided_open(dzo_context *context, dzo_input *input, bool owner,
     return dzo_fail(context, DZO_E_FORMAT, "%s: ends at byte %llu, %llu more are promised",
                     dzo_input_name(input), (unsigned long long)size,
                     (unsigned long long)(limit - (begin > size ? 0 : size - begin)));
-  dzo_chunks_plan plan = {begin, limit, piece * column->stride, column->stride};
+  bool ready = dzo_input_is_random(input) && column->bytes >= 4 && may_lie_ready(column);
+  dzo_chunks_plan plan = {begin, limit, (ready ? mapped : piece) * column->stride, column->stride};
   return dzo_chunks_open(context, input, &plan, &out->chunks);
 }
 
@@ -81,8 +89,7 @@ static void convert(void *argument, uint64_t begin, uint64_t end, int thread) {
 static bool lies_ready(const dzo_strided *s, bool wide) {
   const dzo_npy_column *c = &s->column;
   unsigned width = wide ? 8 : 4;
-  return c->bytes == width && c->stride == width && !c->big_endian && DZO_LITTLE32(1) == 1 &&
-         (uintptr_t)s->chunk % width == 0;
+  return c->bytes == width && may_lie_ready(c) && (uintptr_t)s->chunk % width == 0;
 }
 
 static dzo_status convert_all(dzo_strided *s, bool wide, uint64_t count, const void **words) {
@@ -118,7 +125,7 @@ static dzo_status next_chunk(dzo_strided *s) {
                                                                               : DZO_OK;
 }
 
-dzo_status dzo_strided_look(dzo_strided *s, uint64_t *count) {
+dzo_status dzo_strided_look(dzo_strided *s, bool wide, uint64_t *count) {
   const dzo_npy_column *c = &s->column;
   *count = 0;
   if (s->chunk_bytes == 0)
@@ -130,6 +137,8 @@ dzo_status dzo_strided_look(dzo_strided *s, uint64_t *count) {
   if (odd != 0 && odd < c->bytes)
     return refuse_end(s);
   *count = s->chunk_bytes / c->stride + (odd != 0);
+  if (*count > s->piece && !lies_ready(s, wide))
+    *count = s->piece;
   return DZO_OK;
 }
 
