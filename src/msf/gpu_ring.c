@@ -85,7 +85,7 @@ static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
   uint64_t threads = (uint64_t)shape->threads, least = threads + threads / 2 + 4;
   uint64_t slots = shape->whole ? WHOLE_SLOTS : chunks / 16;
   slots = slots < least && !shape->whole ? least : slots;
-  slots = slots < 6 * threads ? slots : 6 * threads;
+  slots = slots < 4 * threads ? slots : 4 * threads;
   slots = slots < chunks || slots < MSF_GROUPS ? slots : chunks;
   return (uint32_t)(slots < MSF_SLOTS_MAX ? slots : MSF_SLOTS_MAX);
 }

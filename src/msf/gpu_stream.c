@@ -414,14 +414,6 @@ static void tell_plan(const graph_stream *s, dzo_msf *out) {
       s->steps, 1e3 * s->pack_seconds);
 }
 
-static bool is_pinned(const graph_stream *s) {
-  const dzo_graph *g = s->graph;
-  dzo_unit *unit = s->ring.unit;
-  const void *keys = g->keys32 != NULL ? (const void *)g->keys32 : g->keys64;
-  return !s->packer.lists && dzo_unit_pinned(unit, g->offsets) &&
-         dzo_unit_pinned(unit, g->neighbours) && (keys == NULL || dzo_unit_pinned(unit, keys));
-}
-
 /* What the ways come to, when the ring is open. */
 static dzo_status decide(graph_stream *s, msf_stream_ways ways) {
   msf_rates rates = msf_expected_rates(s->context->threads, true);
@@ -431,10 +423,10 @@ static dzo_status decide(graph_stream *s, msf_stream_ways ways) {
     return DZO_OK;
   DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
   rates.bus_bytes = s->bus_bytes;
-  msf_estimate e =
-      msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs, s->packer.key_bytes);
+  msf_estimate e = msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs,
+                                      s->packer.key_bytes, s->whole_rows != MSF_NEVER);
   if (by_rates)
-    s->two_passes = e.hybrid < 0.98 * e.cuda;
+    s->two_passes = e.twice < 0.98 * e.cuda && e.twice < 0.98 * e.mixed;
   return DZO_OK;
 }
 
@@ -464,7 +456,8 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
                           .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
   s.two_passes = ways.two_passes != MSF_NEVER && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
-  s.whole_rows = ways.whole_rows != MSF_NEVER && is_pinned(&s) ? ways.whole_rows : MSF_NEVER;
+  if (ways.whole_rows != MSF_NEVER && msf_is_pinned(unit, graph))
+    s.whole_rows = ways.whole_rows;
   dzo_status status = run(&s, ways, out);
   if (status != DZO_OK)
     msf_ring_abandon(&s.ring);

@@ -15,24 +15,46 @@ msf_rates msf_expected_rates(int threads, bool opened) {
   return (msf_rates){.cpu_arcs = 0.34e9 * t,
                      .cpu_vertices = 4.3e6 * t,
                      .cpu_waits = 0.3e-3 * t,
-                     .packed_arcs = 0.40e9 * t,
+                     .packed_arcs = 0.47e9 * t,
                      .picked_arcs = 0.25e9 * t,
                      .bus_bytes = 50e9,
-                     .gpu_vertices = 0.4e9,
+                     .gpu_arcs = 20e9,
+                     .gpu_merged = 0.5e9,
+                     .gpu_vertices = 0.6e9,
                      .start = opened ? 2e-3 : 0.35};
 }
 
+static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) { return a < b ? a : b; }
+
+/* Seconds in which chunks arrive that the bus fetches whole or the threads pack, which are sent in
+ * order: the part of upper arcs falls from 1 to 0, and nowhere do threads or bus wait for the
+ * other. */
+static double mixed_time(double packing, double whole) {
+  enum { STEPS = 16 };
+  double sum = 0;
+  for (int i = 0; i < STEPS; i++) {
+    double upper = 1 - (i + 0.5) / STEPS;
+    /* Of chunks packed, the part x: packing x = whole (upper x + 1 - x), or all. */
+    double x = smaller(1, whole / (packing + whole * (1 - upper)));
+    sum += larger(packing * x, whole * (upper * x + 1 - x));
+  }
+  return sum / STEPS;
+}
+
 msf_estimate msf_estimate_times(const msf_rates *r, uint64_t vertices, uint64_t arcs,
-                                unsigned key_bytes) {
+                                unsigned key_bytes, bool pinned) {
   double n = (double)vertices, m = (double)arcs;
-  double moving = m / 2 * (4.0 + key_bytes) / r->bus_bytes, packing = m / r->packed_arcs;
-  double rest = r->start + n / r->gpu_vertices;
+  double whole = m * (4.0 + key_bytes) / r->bus_bytes, packing = m / r->packed_arcs;
+  double rest = r->start + n / r->gpu_vertices, gpu = m / r->gpu_arcs + n / r->gpu_merged;
   double share = n < SHARED_VERTICES ? n / SHARED_VERTICES : 1;
   msf_estimate e = {.cpu = m / r->cpu_arcs + n / r->cpu_vertices + share * r->cpu_waits};
-  e.cuda = rest + (moving > packing ? moving : packing);
+  e.cuda = rest + larger(gpu, pinned ? whole : larger(whole / 2, packing));
   /* Two merges are waited for; a few edges a vertex are sent, as lists. */
   double sending = 2.5 * n * (12.0 + key_bytes) / r->bus_bytes, picking = m / r->picked_arcs;
-  e.hybrid = rest + 0.5 * n / r->gpu_vertices + (sending > picking ? sending : picking);
+  e.twice = rest + 0.5 * n / r->gpu_vertices + larger(sending, picking);
+  e.mixed = pinned ? rest + larger(gpu, mixed_time(packing, whole)) : e.cuda;
+  e.hybrid = smaller(e.mixed, e.twice);
   return e;
 }
 
@@ -44,10 +66,18 @@ dzo_device msf_fastest(const msf_estimate *e) {
   return both ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
 }
 
+bool msf_is_pinned(dzo_unit *unit, const dzo_graph *g) {
+  const void *keys = g->keys32 != NULL ? (const void *)g->keys32 : g->keys64;
+  return unit != NULL && g->row_order == DZO_ROWS_BY_NEIGHBOUR &&
+         dzo_unit_pinned(unit, g->offsets) && dzo_unit_pinned(unit, g->neighbours) &&
+         (keys == NULL || dzo_unit_pinned(unit, keys));
+}
+
 msf_estimate msf_estimate_graph(const dzo_context *context, const dzo_graph *graph) {
   msf_rates rates = msf_expected_rates(context->threads, context->gpu != NULL);
   unsigned key_bytes = graph->keys64 != NULL ? 8 : graph->keys32 != NULL ? 4 : 0;
-  return msf_estimate_times(&rates, graph->vertices, graph->arcs, key_bytes);
+  bool pinned = context->gpu != NULL && msf_is_pinned(context->gpu, graph);
+  return msf_estimate_times(&rates, graph->vertices, graph->arcs, key_bytes, pinned);
 }
 
 dzo_device msf_choose_device(dzo_context *context, const dzo_graph *graph) {

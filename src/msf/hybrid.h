@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Both processors on one forest. The CPU's threads pass over the graph twice and send only what the
- * GPU must see: first the lightest edges; then, when the GPU has made their forest, of which one
- * tree, the giant, holds most vertices, the other edges of vertices outside it. What joins two
- * vertices of the giant and is heavier is ruled out unseen. */
+/* Both processors on one forest, in one of two ways. Of a graph in pinned memory the bus fetches
+ * some rows as they are, while the CPU's threads pack the upper arcs of others. Or the threads pass
+ * over the graph twice and send only what the GPU must see: first the lightest edges; then, when
+ * the GPU has made their forest, of which one tree, the giant, holds most vertices, the other edges
+ * of vertices outside it. What joins two vertices of the giant and is heavier is ruled out unseen.
+ */
 #ifndef DZO_MSF_HYBRID_H
 #define DZO_MSF_HYBRID_H
 
@@ -46,7 +48,9 @@ typedef struct msf_rates {
   double packed_arcs;            /* the CPU's threads packing for the GPU */
   double picked_arcs;            /* the same, in two passes that send little */
   double bus_bytes;              /* to the GPU */
-  double gpu_vertices;           /* merging on the GPU, and bringing the forest back */
+  double gpu_arcs;               /* filtering on the GPU */
+  double gpu_merged;             /* vertices in all merges on the GPU but the last */
+  double gpu_vertices;           /* the last merge, and bringing the forest back */
   double start;                  /* seconds before the GPU does anything */
 } msf_rates;
 
@@ -55,13 +59,19 @@ msf_rates msf_expected_rates(int threads, bool opened);
 
 /* Seconds that each way of solving takes. */
 typedef struct msf_estimate {
-  double cpu, cuda, hybrid;
+  double cpu, cuda;
+  double hybrid; /* the better of: */
+  double mixed;  /* rows fetched by the bus, and packed by threads */
+  double twice;  /* two passes */
 } msf_estimate;
+/* Of a graph whose rows are in pinned memory, or not. */
 msf_estimate msf_estimate_times(const msf_rates *rates, uint64_t vertices, uint64_t arcs,
-                                unsigned key_bytes);
+                                unsigned key_bytes, bool pinned);
 /* The fastest; the simpler one where the gain would be within 2 %. */
 dzo_device msf_fastest(const msf_estimate *estimate);
 
+/* Can the bus fetch the rows as they lie? They must be ordered by neighbour. */
+bool msf_is_pinned(dzo_unit *unit, const dzo_graph *graph);
 /* Of this graph, whatever the context asks for. */
 msf_estimate msf_estimate_graph(const dzo_context *context, const dzo_graph *graph);
 

@@ -11,7 +11,7 @@
 #include "msf/hybrid.h"
 
 static dzo_device fastest(const msf_rates *rates, uint64_t vertices, uint64_t arcs) {
-  msf_estimate e = msf_estimate_times(rates, vertices, arcs, 4);
+  msf_estimate e = msf_estimate_times(rates, vertices, arcs, 4, false);
   return msf_fastest(&e);
 }
 
@@ -37,6 +37,22 @@ static void large_graphs_go_to_the_gpu(void **state) {
     msf_rates rates = msf_expected_rates(threads, true);
     assert_int_equal(fastest(&rates, 1 << 24, UINT64_C(32) << 24), DZO_DEVICE_CUDA);
   }
+}
+
+/* Rows that the bus can fetch as they are: threads that would be idle pack some of them. */
+static void pinned_rows_are_shared(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 32; threads *= 2) {
+    msf_rates rates = msf_expected_rates(threads, true);
+    msf_estimate e = msf_estimate_times(&rates, 1 << 24, UINT64_C(32) << 24, 4, true);
+    assert_true(e.mixed <= e.cuda && e.hybrid <= e.mixed);
+  }
+  msf_rates rates = msf_expected_rates(16, true);
+  msf_estimate e = msf_estimate_times(&rates, 1 << 24, UINT64_C(32) << 24, 4, true);
+  assert_int_equal(msf_fastest(&e), DZO_DEVICE_HYBRID);
+  rates.bus_bytes = 1e12; /* then nothing is gained by that */
+  e = msf_estimate_times(&rates, 1 << 24, UINT64_C(32) << 24, 4, true);
+  assert_int_equal(msf_fastest(&e), DZO_DEVICE_CUDA);
 }
 
 static void a_slow_bus_calls_for_both(void **state) {
@@ -71,10 +87,10 @@ static void times_are_monotone(void **state) {
   (void)state;
   msf_rates rates = msf_expected_rates(4, true), faster = msf_expected_rates(8, true);
   for (uint64_t n = 1000; n < 100000000; n *= 10) {
-    msf_estimate e = msf_estimate_times(&rates, n, 16 * n, 4);
-    msf_estimate more = msf_estimate_times(&rates, n, 32 * n, 4);
-    msf_estimate wide = msf_estimate_times(&rates, n, 16 * n, 8);
-    msf_estimate quick = msf_estimate_times(&faster, n, 16 * n, 4);
+    msf_estimate e = msf_estimate_times(&rates, n, 16 * n, 4, false);
+    msf_estimate more = msf_estimate_times(&rates, n, 32 * n, 4, false);
+    msf_estimate wide = msf_estimate_times(&rates, n, 16 * n, 8, false);
+    msf_estimate quick = msf_estimate_times(&faster, n, 16 * n, 4, false);
     assert_true(more.cpu > e.cpu && more.cuda > e.cuda && more.hybrid >= e.hybrid);
     assert_true(wide.cuda >= e.cuda && wide.hybrid >= e.hybrid);
     assert_true(quick.cpu < e.cpu && quick.cuda <= e.cuda && quick.hybrid <= e.hybrid);
@@ -85,6 +101,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_graphs_stay_on_the_cpu),
       cmocka_unit_test(large_graphs_go_to_the_gpu),
+      cmocka_unit_test(pinned_rows_are_shared),
       cmocka_unit_test(a_slow_bus_calls_for_both),
       cmocka_unit_test(the_simpler_way_wins_what_is_nearly_a_tie),
       cmocka_unit_test(times_are_monotone),
