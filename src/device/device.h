@@ -81,6 +81,7 @@ struct dzo_unit {
   uint64_t workspace_bytes;
   void *staging;
   uint64_t staging_bytes;
+  void *mailbox;
 };
 
 /* Open and close; close also releases what is still allocated. */
@@ -124,6 +125,10 @@ void dzo_unit_workspace_release(dzo_unit *unit);
 /* The same of staging memory, which is slow to get. */
 dzo_status dzo_unit_staging(dzo_unit *unit, uint64_t bytes, void **out);
 void dzo_unit_staging_release(dzo_unit *unit);
+/* Staging memory of this many bytes for what a call reads when it is done; the next call of anybody
+ * may use it. */
+enum { DZO_MAILBOX = 4096 };
+dzo_status dzo_unit_mailbox(dzo_unit *unit, void **out);
 
 /* The GPU of a context: opened at its first use, NULL where the context has none or lost it (the
  * context's notice then says why). */

@@ -212,6 +212,14 @@ void dzo_unit_staging_release(dzo_unit *unit) {
   unit->staging_bytes = 0;
 }
 
+dzo_status dzo_unit_mailbox(dzo_unit *unit, void **out) {
+  *out = NULL;
+  if (unit->mailbox == NULL)
+    DZO_TRY(dzo_unit_allocate_staging(unit, DZO_MAILBOX, 1, &unit->mailbox));
+  *out = unit->mailbox;
+  return unit->lost ? dzo_unit_begin(unit) : DZO_OK;
+}
+
 bool dzo_unit_owns(dzo_unit *unit, const void *pointer) {
   return !unit->lost && pointer != NULL && unit->backend->owns(unit, pointer);
 }

@@ -35,6 +35,7 @@ __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32
   r.parent = w.parent[which];
   r.exact = w.exact[which];
   r.exact_key = true;
+  r.rank_bits = 32;
   if (sizeof(K) == 8)
     msf_word_shape(&r, msf_giver(w, !r.ordered));
   msf_first_groups(w, &r);
@@ -49,7 +50,7 @@ __device__ __forceinline__ u64 msf_pair_of(const msf_work &w, u64 arc) {
   return (u64)min(u, v) << 32 | max(u, v);
 }
 
-enum { MSF_TIE_KEY, MSF_TIE_PAIR, MSF_TIE_RANK };
+enum { MSF_TIE_FORGET, MSF_TIE_KEY, MSF_TIE_PAIR, MSF_TIE_RANK };
 
 /* Is this the upper part of several of the component's least words? */
 template <typename K>
@@ -65,6 +66,10 @@ __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round
                                               u32 c, u64 word, K key, u64 pair) {
   if (!msf_tied_at<K>(w, r, c, msf_upper<K>(r, word)))
     return;
+  if (stage == MSF_TIE_FORGET) { /* whose rank the least word has */
+    atomicOr(&msf_best(w, r)[c], (1ull << r.rank_bits) - 1);
+    return;
+  }
   if (stage == MSF_TIE_KEY) {
     atomicMin(&r.exact[c], (u64)key);
     return;
@@ -77,45 +82,61 @@ __device__ __forceinline__ void msf_tie_offer(const msf_work &w, const msf_round
     atomicMin(&msf_best(w, r)[c], word);
 }
 
+/* The same at both. */
 template <typename K>
-__device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round &r, int stage) {
+__device__ __forceinline__ void msf_tie_entry(const msf_work &w, const msf_round &r, int stage,
+                                              u32 rank) {
+  u32 slot = msf_slot(w, r, rank);
+  uint4 e = dzo_load_shared(&w.entries[slot]);
+  K key = msf_entry_key<K>(w, e, slot);
+  u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
+  u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
+  if (!msf_tied_at<K>(w, r, a, upper) && !msf_tied_at<K>(w, r, b, upper))
+    return;
+  u64 pair = r.ordered || stage <= MSF_TIE_KEY ? 0 : msf_pair_of(w, msf_entry_arc(e));
+  msf_tie_offer<K>(w, r, stage, a, word, key, pair);
+  msf_tie_offer<K>(w, r, stage, b, word, key, pair);
+}
+
+/* Those of the list that are known to take part in ties; where these are too many, all. */
+template <typename K>
+__device__ __forceinline__ void msf_tie_pass(const msf_work &w, const msf_round &r, int stage,
+                                             u32 ties) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  if (ties <= MSF_TIES) {
+    for (u32 i = thread; i < ties; i += threads)
+      msf_tie_entry<K>(w, r, stage, dzo_load_shared(&w.ties[i]));
+    return;
+  }
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 count = dzo_load_shared(&r.count_out[group]);
-    for (u32 x = dzo_lane(); x < count; x += 32) {
-      u32 rank = group * r.width * MSF_PAGE + x, slot = msf_slot(w, r, rank);
-      uint4 e = dzo_load_shared(&w.entries[slot]);
-      K key = msf_entry_key<K>(w, e, slot);
-      u64 word = msf_word<K>(r, key, rank), upper = msf_upper<K>(r, word);
-      u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
-      if (!msf_tied_at<K>(w, r, a, upper) && !msf_tied_at<K>(w, r, b, upper))
-        continue;
-      u64 pair = r.ordered || stage == MSF_TIE_KEY ? 0 : msf_pair_of(w, msf_entry_arc(e));
-      msf_tie_offer<K>(w, r, stage, a, word, key, pair);
-      msf_tie_offer<K>(w, r, stage, b, word, key, pair);
-    }
+    for (u32 x = dzo_lane(); x < count; x += 32)
+      msf_tie_entry<K>(w, r, stage, group * r.width * MSF_PAGE + x);
   }
 }
 
 /* Words with equal upper parts met: settle by the whole key, then the endpoints, then the rank. */
 template <typename K>
-__device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &r) {
+__device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &r, u32 ties) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  u64 ranks = sizeof(K) == 4 ? 0xffffffffull : (1ull << r.rank_bits) - 1;
+  u64 ranks = (1ull << r.rank_bits) - 1;
   for (u32 c = thread; c < r.components; c += threads) {
     r.exact[c] = w.pair[c] = MSF_NEVER;
-    if (dzo_load_shared(&r.parent[c]) != 0)
-      msf_best(w, r)[c] |= ranks;
+    if (ties > MSF_TIES && dzo_load_shared(&r.parent[c]) != 0)
+      atomicOr(&msf_best(w, r)[c], ranks);
   }
+  if (ties <= MSF_TIES)
+    msf_tie_pass<K>(w, r, MSF_TIE_FORGET, ties);
   dzo_grid_sync();
   if (!msf_has_key(r, sizeof(K) == 8)) {
-    msf_tie_pass<K>(w, r, MSF_TIE_KEY);
+    msf_tie_pass<K>(w, r, MSF_TIE_KEY, ties);
     dzo_grid_sync();
   }
   if (!r.ordered) {
-    msf_tie_pass<K>(w, r, MSF_TIE_PAIR);
+    msf_tie_pass<K>(w, r, MSF_TIE_PAIR, ties);
     dzo_grid_sync();
   }
-  msf_tie_pass<K>(w, r, MSF_TIE_RANK);
+  msf_tie_pass<K>(w, r, MSF_TIE_RANK, ties);
   dzo_grid_sync();
 }
 
@@ -124,7 +145,7 @@ __device__ __forceinline__ void msf_resolve(const msf_work &w, const msf_round &
 /* 128 components from `base` on, by a warp: as msf_hook_share() for vertices; components without an
  * edge get their final number. */
 __device__ __forceinline__ void msf_hook_components(const msf_work &w, const msf_round &r,
-                                                    int round, int rank_bits, u32 base) {
+                                                    u32 round, int rank_bits, u32 base) {
   u32 lane = dzo_lane(), below = dzo_lanes_below(), roots = 0, children = 0, ends = 0;
   u32 other[MSF_STEP] = {}, root[MSF_STEP], child[MSF_STEP], end[MSF_STEP];
   u64 word[MSF_STEP], arc[MSF_STEP] = {}, theirs[MSF_STEP] = {};
@@ -197,57 +218,7 @@ __device__ __forceinline__ void msf_flatten(u32 *parent, u32 count) {
 
 /* ---- All rounds ------------------------------------------------------------------------------ */
 
-/* Least words and ties of the first round. */
-__device__ __forceinline__ void msf_clear(const msf_work &w, u32 *parent, u32 components) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (u32 c = thread; c < components; c += threads) {
-    w.best[0][c] = MSF_NEVER;
-    parent[c] = 0;
-  }
-}
-
-/* The final number of a component, from the parents of the first round on. */
-__device__ __forceinline__ u32 msf_final_of(const u32 *parent, const u32 *s_components, u32 c) {
-  for (u32 round = 0;;) {
-    u32 x = dzo_load_shared(&parent[c]);
-    c = x & MSF_ID;
-    if (!(x & MSF_ROOT))
-      continue;
-    if (x & MSF_FINAL)
-      return c;
-    parent += s_components[round++];
-  }
-}
-
-/* How many components each round had, for msf_final_of(). */
-__device__ __forceinline__ void msf_load_sizes(const msf_list_state *list, u32 *s_components) {
-  __syncthreads();
-  if (threadIdx.x <= MSF_ROUNDS)
-    s_components[threadIdx.x] = dzo_load_shared(&list->components[threadIdx.x]);
-  __syncthreads();
-}
-
-/* After the last round on a list: parents of the first one become final numbers. */
-__device__ __forceinline__ void msf_compose(const msf_work &w, int which, u32 *s_components) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  msf_load_sizes(&w.control->list[which], s_components);
-  for (u32 c = thread; c < s_components[0]; c += threads)
-    dzo_store_shared(&w.parent[which][c],
-                     MSF_ROOT | MSF_FINAL | msf_final_of(w.parent[which], s_components, c));
-}
-
-/* And those that the rounds on the lightest edges left become those after all light edges. */
-__device__ __forceinline__ void msf_compose_both(const msf_work &w, u32 count, u32 *s_components) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  u32 *parent = w.parent[MSF_LIGHTEST];
-  msf_load_sizes(&w.control->list[MSF_LIGHT], s_components);
-  for (u32 c = thread; c < count; c += threads)
-    parent[c] =
-        MSF_ROOT | MSF_FINAL |
-        msf_final_of(w.parent[MSF_LIGHT], s_components, dzo_load_shared(&parent[c]) & MSF_ID);
-}
-
-__device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, int round,
+__device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, u32 round,
                                                u32 edges) {
   r->map = r->parent;
   r->mapped = r->components;
@@ -259,81 +230,142 @@ __device__ __forceinline__ void msf_next_round(const msf_work &w, msf_round *r, 
   msf_next_groups(w, r, edges);
 }
 
-/* All that is left is finished, what abstained too. */
-__device__ __forceinline__ void msf_nobody_abstains(msf_round &r) {
-  __syncthreads();
-  if (threadIdx.x == 0)
-    r.abstains = MSF_NONE;
-  __syncthreads();
-}
-
 /* Where the component that abstains next is looked for. */
-__device__ __forceinline__ void msf_look_for_hot(const msf_work &w, const msf_round &r, int round) {
+__device__ __forceinline__ void msf_look_for_hot(const msf_work &w, const msf_round &r, u32 round) {
   msf_hot_source from = {r.first_page, r.pages, r.groups, r.width, r.count_out, NULL, NULL};
   if (blockIdx.x == gridDim.x - 1)
-    msf_find_hot(w, r.list, from, (u32)round + 1);
+    msf_find_hot(w, r.list, from, round + 1);
 }
 
-/* Rounds on one list until it is empty; returns how many components are left. */
+/* Every component's best edge is known: it is taken, and the next round's components are known.
+ * `flat`: parents are asked for beyond that. */
+template <typename K>
+__device__ __forceinline__ void msf_merge(const msf_work &w, msf_round &r, u32 round, u32 edges,
+                                          bool flat) {
+  int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits;
+  bool large = r.components > MSF_SMALL;
+  if (!large) /* few parents are flattened by each block for itself */
+    msf_look_for_hot(w, r, round);
+  for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
+       base += msf_warps() * 32 * MSF_STEP)
+    msf_hook_components(w, r, round, rank_bits, base);
+  dzo_grid_sync();
+  if (large && (flat || dzo_load_shared(&r.list->components[round + 1]) > 1)) {
+    msf_look_for_hot(w, r, round);
+    msf_flatten(r.parent, r.components);
+    dzo_grid_sync();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+    msf_next_round(w, &r, round, edges);
+  __syncthreads();
+}
+
+/* Rounds on one list until no edge is left between two components. `wanted`: so are their final
+ * numbers. */
 template <typename K, bool REST>
-__device__ __forceinline__ u32 msf_rounds(const msf_work &w, msf_round &r, u64 *s_best,
-                                          u32 *s_map) {
-  int rank_bits = sizeof(K) == 4 ? 32 : r.rank_bits, round = 0;
+__device__ __forceinline__ void msf_rounds(const msf_work &w, msf_round &r, u64 *s_best, u32 *s_map,
+                                           u32 *s_tail, bool wanted) {
   bool lazy = REST || !msf_has_key(r, sizeof(K) == 8);
-  for (; round < MSF_ROUNDS; round++) {
+  u32 round = 0;
+  for (;; round++) {
+    bool last = round != 0 && r.components <= 1;
+    if (msf_maps_shared(r) && (wanted || !last)) {
+      msf_load_map(r, s_map);
+      msf_extend_tail(r, round, s_map, s_tail);
+    }
+    if (last)
+      break;
     if (lazy)
       msf_collect<K, true>(w, r, round, s_best, s_map);
     else
       msf_collect<K, false>(w, r, round, s_best, s_map);
     dzo_grid_sync();
     u32 edges = dzo_load_shared(&r.list->edges[round]);
-    bool large = r.components > MSF_SMALL;
-    if (lazy && dzo_load_shared(&r.list->tied[round]))
-      msf_resolve<K>(w, r);
-    if (edges == 0)
-      msf_nobody_abstains(r);
-    else if (!large)
-      msf_look_for_hot(w, r, round);
-    for (u32 base = msf_spread_warp() * 32 * MSF_STEP; base < r.components;
-         base += msf_warps() * 32 * MSF_STEP)
-      msf_hook_components(w, r, round, rank_bits, base);
-    dzo_grid_sync();
     if (edges == 0)
       break;
-    if (large) { /* few parents are flattened by each block for itself */
-      msf_look_for_hot(w, r, round);
-      msf_flatten(r.parent, r.components);
-      dzo_grid_sync();
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-      msf_next_round(w, &r, round, edges);
-    __syncthreads();
+    u32 ties = lazy ? dzo_load_shared(&r.list->tied[round]) : 0;
+    if (ties != 0)
+      msf_resolve<K>(w, r, ties);
+    msf_merge<K>(w, r, round, edges, wanted);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0)
-    r.list->rounds = (u32)round;
-  return dzo_load_shared(&r.list->finished);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    r.round = round;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    r.list->rounds = round;
+    r.list->left = dzo_load_shared(&r.list->finished) + r.components;
+  }
+  __syncthreads();
 }
 
-/* The other light edges come after the lightest, of which `left` components are left. */
-__device__ __forceinline__ void msf_go_on(const msf_work &w, u32 first_page, u32 pages, u32 left) {
+/* After the last round on a list, all threads of a block. */
+__device__ __forceinline__ msf_finals msf_finals_of(const msf_work &w, const msf_round &r,
+                                                    int which, u32 *s_sizes, const u32 *s_tail) {
+  u32 finished = dzo_load_shared(&r.list->finished);
+  if (threadIdx.x <= MSF_ROUNDS)
+    s_sizes[threadIdx.x] = dzo_load_shared(&r.list->components[threadIdx.x]);
+  __syncthreads();
+  msf_finals f = {w.parent[which],
+                  s_sizes,
+                  s_tail,
+                  r.tail == 0 ? r.round : r.tail_round,
+                  r.tail == 0,
+                  finished,
+                  finished + r.components};
+  return f;
+}
+
+/* Work is shared by all blocks but the first, which is at something else. */
+__device__ __forceinline__ u32 msf_other_threads() { return max(gridDim.x - 1, 1u) * blockDim.x; }
+__device__ __forceinline__ u32 msf_other_thread() {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
+  return gridDim.x == 1 ? thread : blockIdx.x == 0 ? MSF_NONE : thread - blockDim.x;
+}
+
+/* Parents of the first round become final numbers. */
+__device__ __forceinline__ void msf_compose(const msf_finals &f, u32 *parent) {
+  u32 thread = msf_other_thread(), threads = msf_other_threads();
+  for (u32 c = thread; c < f.sizes[0]; c += threads)
+    dzo_store_shared(&parent[c], MSF_ROOT | MSF_FINAL | msf_final_of(f, c));
+}
+
+/* And those after the lightest edges become those after all light edges; no longer MSF_FINAL, so
+ * that it is seen which they are. */
+__device__ __forceinline__ void msf_compose_both(const msf_finals *f, u32 *parent) {
+  u32 thread = msf_other_thread(), threads = msf_other_threads();
+  for (u32 c = thread; c < f[MSF_LIGHTEST].sizes[0]; c += threads)
+    dzo_store_shared(&parent[c],
+                     MSF_ROOT | msf_final_of(f[MSF_LIGHT], dzo_load_shared(&parent[c]) & MSF_ID));
+}
+
+/* The other light edges come after the lightest. */
+__device__ __forceinline__ void msf_go_on(const msf_work &w, const msf_finals *finals,
+                                          u32 first_page, u32 pages) {
   msf_list_state *list = &w.control->list[MSF_LIGHT];
-  if (blockIdx.x == 0 && threadIdx.x == 0)
-    list->components[0] = left;
-  msf_clear(w, w.parent[MSF_LIGHT], left);
-  dzo_grid_sync();
+  const msf_finals &lightest = finals[MSF_LIGHTEST];
   if (blockIdx.x == 0)
-    msf_find_hot(w, list, msf_whole_part(first_page, pages, w.label, w.parent[MSF_LIGHTEST]), 0);
+    msf_find_hot(w, list, msf_whole_part(first_page, pages, w.label, &lightest), 0);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    list->components[0] = lightest.left;
+  msf_compose(lightest, w.parent[MSF_LIGHTEST]);
+  msf_clear(w, w.parent[MSF_LIGHT], lightest.left);
   dzo_grid_sync();
 }
 
-/* After the light edges: counters of members for those who group vertices, and what is next. */
-__device__ __forceinline__ void msf_after_light(const msf_work &w, u32 left) {
+/* After the light edges: final numbers, counters of members for those who group vertices, and what
+ * is next. */
+__device__ __forceinline__ void msf_after_light(const msf_work &w, const msf_finals *finals,
+                                                bool second) {
+  u32 left = finals[second ? MSF_LIGHT : MSF_LIGHTEST].left;
+  if (blockIdx.x == 0)
+    msf_choose_scan(w, finals, second);
+  if (second)
+    msf_compose_both(finals, w.parent[MSF_LIGHTEST]);
+  else
+    msf_compose(finals[MSF_LIGHTEST], w.parent[MSF_LIGHTEST]);
   for (u32 c = blockIdx.x * blockDim.x + threadIdx.x; c < left; c += gridDim.x * blockDim.x)
     w.member_count[c] = 0;
-  dzo_grid_sync();
-  if (blockIdx.x == 0)
-    msf_choose_scan(w, left);
 }
 
 /* The rounds on the light edges, the lightest first, or on the rest. `compose`: components are
@@ -341,47 +373,44 @@ __device__ __forceinline__ void msf_after_light(const msf_work &w, u32 left) {
 template <typename K, bool REST>
 __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2) msf_k_boruvka(msf_work w, bool compose) {
   __shared__ u64 s_best[MSF_SMALL];
-  __shared__ u32 s_components[MSF_ROUNDS + 1];
-  __shared__ u32 s_map[MSF_SMALL];
+  __shared__ u32 s_sizes[2][MSF_ROUNDS + 1];
+  __shared__ u32 s_map[MSF_SMALL], s_tail[MSF_SMALL];
   __shared__ msf_round s_round;
-  const msf_list_state *lists = w.control->list;
+  const msf_control *control = w.control;
   if (REST && msf_is_done(w))
     return;
   int which = REST ? MSF_REST : MSF_LIGHTEST;
-  u32 count = lists[which].components[0], left = count, page = 0;
-  u32 pages = REST ? min(lists[MSF_REST].physical, w.capacity) : msf_first_pages(w);
-  u32 others =
-      REST ? 0
-           : w.control->part_pages[0] + w.control->part_pages[1] + w.control->part_pages[2] - pages;
-  if (REST && lists[MSF_REST].overflow)
+  u32 pages = REST ? min(control->list[MSF_REST].physical, w.capacity) : msf_first_pages(w);
+  u32 all = control->part_pages[0] + control->part_pages[1] + control->part_pages[2];
+  bool second = !REST && pages < all;
+  if (REST && control->list[MSF_REST].overflow)
     pages = 0;
-  if (REST) {
-    msf_clear(w, w.parent[MSF_REST], count);
-    dzo_grid_sync();
-  }
-  bool more = others != 0;
-  compose = compose || lists[MSF_LIGHTEST].overflow;
+  compose = compose || control->list[MSF_LIGHTEST].overflow;
+  msf_finals finals[2];
+  u32 page = 0, components = control->list[which].components[0];
   for (;;) {
     __syncthreads();
     if (threadIdx.x == 0)
-      s_round = msf_begin<K>(w, which, page, pages, left);
+      s_round = msf_begin<K>(w, which, page, pages, components);
     __syncthreads();
-    left = msf_rounds<K, REST>(w, s_round, s_best, s_map);
-    if (which == MSF_LIGHT || !(compose || more))
-      break;
-    msf_compose(w, which, s_components);
-    if (!more)
+    bool go_on = which == MSF_LIGHTEST && second;
+    msf_rounds<K, REST>(w, s_round, s_best, s_map, s_tail, compose || go_on);
+    if (!compose && !go_on)
+      return;
+    int at = which == MSF_LIGHT ? 1 : 0;
+    finals[at] = msf_finals_of(w, s_round, which, s_sizes[at], s_tail);
+    if (!go_on)
       break;
     page = pages;
-    pages = others;
-    msf_go_on(w, page, pages, left);
+    pages = all - pages;
+    components = finals[0].left;
+    msf_go_on(w, finals, page, pages);
     which = MSF_LIGHT;
   }
-  if (REST || !compose)
-    return;
-  if (more)
-    msf_compose_both(w, count, s_components);
-  msf_after_light(w, left);
+  if (REST)
+    msf_compose(finals[0], w.parent[MSF_REST]);
+  else
+    msf_after_light(w, finals, second);
 }
 
 #endif

@@ -185,9 +185,10 @@ __device__ __forceinline__ u32 msf_find_rows(const msf_work &w, msf_tile<K> *t, 
 }
 
 /* Of each run of lanes with equal rows, the first least key among those that count: is it this
- * lane's? *least and *any are of the run. */
+ * lane's? *least, *any and the lanes *start .. *stop are of the run. */
 template <typename K>
-__device__ __forceinline__ bool msf_first_of_run(u32 row, K key, bool counts, K *least, bool *any) {
+__device__ __forceinline__ bool msf_first_of_run(u32 row, K key, bool counts, K *least, bool *any,
+                                                 u32 *start_out, u32 *stop_out) {
   u32 lane = dzo_lane(), upto = dzo_lanes_below() | 1u << lane;
   u32 before = __shfl_up_sync(DZO_WARP_ALL, row, 1);
   u32 heads = __ballot_sync(DZO_WARP_ALL, lane == 0 || before != row);
@@ -207,6 +208,8 @@ __device__ __forceinline__ bool msf_first_of_run(u32 row, K key, bool counts, K 
   u32 run = (0xffffffffu << start) & (0xffffffffu >> (31 - stop));
   u32 hits = __ballot_sync(DZO_WARP_ALL, counts && key == *least) & run;
   *any = hits != 0;
+  *start_out = start;
+  *stop_out = stop;
   return hits != 0 && lane == (u32)__ffs((int)hits) - 1;
 }
 
@@ -245,10 +248,14 @@ msf_take_batch(const msf_work &w, const msf_super &s, msf_tile<K> *t, u64 begin,
   bool edge = there && u != v;
   K least;
   bool any;
-  bool first = msf_first_of_run(u, key, edge, &least, &any);
+  u32 start, stop;
+  int end = (int)min(31u, count - at - 1);
+  bool first = msf_first_of_run(u, key, edge, &least, &any, &start, &stop);
   if (first && !(u == carry->row && carry->any && carry->key <= key))
     msf_pick(w, s, u, v, key, arc);
-  int end = (int)min(31u, count - at - 1);
+  /* What a vertex picks is known to be merged; its row may go on before and after the batch. */
+  if (first && stop != (u32)end && (start != 0 || u != carry->row) && u != s.first)
+    edge = false;
   u32 row = __shfl_sync(DZO_WARP_ALL, u, end);
   least = __shfl_sync(DZO_WARP_ALL, least, end);
   any = __any_sync(DZO_WARP_ALL, any && (int)lane == end);
@@ -292,30 +299,38 @@ __device__ __forceinline__ void msf_extract_super(const msf_work &w, const msf_s
   }
 }
 
+/* The warp's next supertile, its first row and the row after it; false where there is none. */
+__device__ __forceinline__ bool msf_next_super(const msf_work &w, msf_super *s, u32 *row,
+                                               u32 *after) {
+  u32 lane = dzo_lane(), id = 0;
+  if (lane == 0)
+    id = atomicAdd(&w.control->ticket, 1u);
+  s->id = __shfl_sync(DZO_WARP_ALL, id, 0);
+  if (s->id >= w.supertiles)
+    return false;
+  s->begin = (u64)s->id << w.super_log;
+  s->end = min(s->begin + (1ull << w.super_log), w.arcs);
+  *row = __ldg(&w.super_row[s->id]);
+  *after = __ldg(&w.super_row[s->id + 1]);
+  s->first = msf_offset(w, *row) < s->begin ? *row : MSF_NONE;
+  s->last = s->end < w.arcs && msf_offset(w, *after) < s->end ? *after : MSF_NONE;
+  if (lane < 2)
+    w.records[2 * s->id + lane].row = MSF_NONE;
+  __syncwarp();
+  return true;
+}
+
 template <typename K, bool MAPPED, bool PLAIN>
 __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_shape<K>::BLOCKS)
     msf_k_extract(msf_work w) {
   __shared__ msf_tile<K> s_tile[msf_extract_shape<K>::WARPS];
-  u32 lane = dzo_lane();
   __shared__ msf_bound s_bounds[MSF_PARTS];
   msf_light_writer writer = msf_light_writer_new(w, s_bounds);
   __shared__ msf_key_marks s_marks[msf_marks_room<K, msf_extract_shape<K>::WARPS>::COUNT];
   msf_pool pool = msf_pool_new<K>(s_marks);
-  for (;;) {
-    msf_super s = {};
-    if (lane == 0)
-      s.id = atomicAdd(&w.control->ticket, 1u);
-    s.id = __shfl_sync(DZO_WARP_ALL, s.id, 0);
-    if (s.id >= w.supertiles)
-      break;
-    s.begin = (u64)s.id << w.super_log;
-    s.end = min(s.begin + (1ull << w.super_log), w.arcs);
-    u32 row = __ldg(&w.super_row[s.id]), after = __ldg(&w.super_row[s.id + 1]);
-    s.first = msf_offset(w, row) < s.begin ? row : MSF_NONE;
-    s.last = s.end < w.arcs && msf_offset(w, after) < s.end ? after : MSF_NONE;
-    if (lane < 2)
-      w.records[2 * s.id + lane].row = MSF_NONE;
-    __syncwarp();
+  msf_super s;
+  u32 row, after;
+  while (msf_next_super(w, &s, &row, &after)) {
     msf_extract_super<K, MAPPED, PLAIN>(w, s, &s_tile[threadIdx.x >> 5], row, &pool, &writer);
     msf_close_super(w, &writer, s.id);
   }

@@ -44,18 +44,49 @@ __device__ __forceinline__ void msf_find_roots(u32 *parent, u32 count, u32 base,
       dzo_store_shared(&parent[base + j * step], x[j]);
 }
 
+/* What became of the components of a list's first round. */
+typedef struct msf_finals {
+  const u32 *parent; /* of the first round, behind them those of the next ones */
+  const u32 *sizes;  /* components of each round; in shared memory */
+  /* Those of round `round` are in the last round the ones that s_tail tells, or, where
+   * `same`, it is the last round. */
+  const u32 *s_tail;
+  u32 round;
+  bool same;
+  /* Numbers from `first` on are of the components of the last round, in their order; in all there
+   * are `left`. */
+  u32 first, left;
+} msf_finals;
+
+/* The final number of a component of the first round. Few loads ask for the few numbers of late
+ * rounds in memory: these would be asked for by all at once. */
+__device__ __forceinline__ u32 msf_final_of(const msf_finals &f, u32 c) {
+  const u32 *parent = f.parent;
+  for (u32 round = 0; round != f.round; round++) {
+    u32 x = dzo_load_shared(&parent[c]);
+    c = x & MSF_ID;
+    if (x & MSF_FINAL)
+      return c;
+    parent += f.sizes[round];
+  }
+  if (f.same)
+    return f.first + c;
+  u32 x = f.s_tail[c];
+  return x & MSF_FINAL ? x & MSF_ID : f.first + (x & MSF_ID);
+}
+
 /* Where edges stand whose ends are sampled, and how an end becomes a component. */
 typedef struct msf_hot_source {
   u32 first_page, pages, groups, width;
-  const u32 *count;     /* of each group; NULL: they are full */
-  const u32 *label;     /* of vertices; NULL: the ends are components */
-  const u32 *component; /* of a label's number; NULL: it is one */
+  const u32 *count;         /* of each group; NULL: they are full */
+  const u32 *label;         /* of vertices; NULL: the ends are components */
+  const msf_finals *finals; /* of a label's number; NULL: it is a component */
 } msf_hot_source;
 
 /* Pages that are as they were filled, at whose ends vertices are. */
 __device__ __forceinline__ msf_hot_source msf_whole_part(u32 first, u32 pages, const u32 *label,
-                                                         const u32 *component) {
-  msf_hot_source from = {first, pages, pages, 1, NULL, label, component};
+                                                         const msf_finals *finals) {
+  msf_hot_source from = {first, pages, pages, 1, NULL, label, finals};
   return from;
 }
 
@@ -63,8 +94,8 @@ __device__ __forceinline__ u32 msf_hot_end(const msf_hot_source &from, u32 x) {
   if (from.label == NULL)
     return x;
   x = msf_root_of(from.label, x);
-  if (from.component != NULL && x != MSF_NONE)
-    x = dzo_load_shared(&from.component[x & MSF_ID]);
+  if (from.finals != NULL && x != MSF_NONE)
+    x = msf_final_of(*from.finals, x & MSF_ID);
   return x & MSF_ID;
 }
 

@@ -8,9 +8,19 @@
 #include "msf/gpu_round.cuh"
 
 enum {
-  MSF_ENDS = 256,      /* ends of arcs sampled for a giant component */
-  MSF_GIANT_LEAST = 64 /* of these, to call it one */
+  MSF_ENDS = 256,       /* ends of arcs sampled for a giant component */
+  MSF_GIANT_LEAST = 64, /* of these, to call it one */
+  MSF_MOST_SLICES = 32  /* in which vertices are listed */
 };
+
+/* Least words and ties of the first round on a list. */
+__device__ __forceinline__ void msf_clear(const msf_work &w, u32 *parent, u32 components) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  for (u32 c = thread; c < components; c += threads) {
+    w.best[0][c] = MSF_NEVER;
+    parent[c] = 0;
+  }
+}
 
 /* The number after the last round of a vertex's component. */
 __device__ __forceinline__ u32 msf_final(const msf_work &w, u32 label) {
@@ -18,8 +28,19 @@ __device__ __forceinline__ u32 msf_final(const msf_work &w, u32 label) {
                            : dzo_load_shared(&w.parent[MSF_LIGHTEST][label & MSF_ID]) & MSF_ID;
 }
 
+/* The same while parents of the first list become final numbers of the second, if there is one. */
+__device__ __forceinline__ u32 msf_final_soon(const msf_finals *finals, bool second, u32 label) {
+  if (label == MSF_NONE)
+    return MSF_NONE;
+  if (!second)
+    return msf_final_of(finals[MSF_LIGHTEST], label & MSF_ID);
+  u32 x = dzo_load_shared(&finals[MSF_LIGHTEST].parent[label & MSF_ID]);
+  return x & MSF_FINAL ? msf_final_of(finals[MSF_LIGHT], x & MSF_ID) : x & MSF_ID;
+}
+
 /* Does one component have many ends of arcs? By one block, when the rounds are done. */
-__device__ __forceinline__ void msf_choose_scan(const msf_work &w, u32 components) {
+__device__ __forceinline__ void msf_choose_scan(const msf_work &w, const msf_finals *finals,
+                                                bool second) {
   __shared__ u32 s_end[MSF_ENDS], s_most;
   msf_control *control = w.control;
   u32 t = threadIdx.x, mine = MSF_NONE, same = 0;
@@ -27,7 +48,7 @@ __device__ __forceinline__ void msf_choose_scan(const msf_work &w, u32 component
     s_most = 0;
   if (t < MSF_ENDS) {
     u64 arc = __umul64hi((u64)msf_hash(77 * t + 5) << 32, w.arcs);
-    s_end[t] = mine = msf_final(w, w.label[msf_neighbour(w, arc)]);
+    s_end[t] = mine = msf_final_soon(finals, second, w.label[msf_neighbour(w, arc)]);
   }
   __syncthreads();
   if (t < MSF_ENDS) {
@@ -48,7 +69,7 @@ __device__ __forceinline__ void msf_choose_scan(const msf_work &w, u32 component
     mode = w.forced_mode;
   control->mode = giant ? (u32)MSF_SCAN_GIANT : mode;
   control->high = {MSF_NEVER, MSF_NONE, 1};
-  control->list[MSF_REST].components[0] = components;
+  control->list[MSF_REST].components[0] = finals[second ? MSF_LIGHT : MSF_LIGHTEST].left;
   control->list[MSF_REST].hot = control->giant;
 }
 
@@ -105,9 +126,27 @@ __device__ __forceinline__ void msf_place_components(const msf_work &w, u32 comp
   }
 }
 
+/* Vertices in the order of components, a slice of that order after the other: what is written all
+ * over stays in the cache until it is full of it. */
+__device__ __forceinline__ void msf_list_members(const msf_work &w) {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  u32 least = max(w.n / MSF_MOST_SLICES, (u32)MSF_THREADS);
+  u32 slice = (u32)max(w.cache / (2 * sizeof(u32)), (u64)least);
+  for (u32 begin = 0; begin < w.n; begin += min(slice, w.n))
+    for (u32 u = thread; u < w.n; u += threads) {
+      u32 at = w.place[u];
+      if (begin == 0) {
+        u32 x = w.label[u];
+        at = x != MSF_NONE ? at + dzo_load_shared(&w.member_base[x]) : MSF_NONE;
+        w.place[u] = at;
+      }
+      if (at - begin < slice && at != MSF_NONE)
+        w.listed[at] = u;
+    }
+}
+
 /* All blocks together. */
 static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   u32 mode = w.control->mode, giant = w.control->giant;
   u32 components = w.control->list[MSF_REST].components[0];
   for (u64 base = (u64)msf_spread_warp() * MSF_SHARE; base < w.n;
@@ -118,11 +157,7 @@ static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
   dzo_grid_sync();
   msf_place_components(w, components);
   dzo_grid_sync();
-  for (u32 u = thread; u < w.n; u += threads) {
-    u32 x = w.label[u];
-    if (x != MSF_NONE)
-      w.listed[dzo_load_shared(&w.member_base[x]) + w.place[u]] = u;
-  }
+  msf_list_members(w);
 }
 
 /* After more rounds: new labels, and where the caller wants them, labels of all vertices. */
@@ -130,7 +165,7 @@ static __global__ void __launch_bounds__(MSF_THREADS)
     msf_k_relabel(msf_work w, bool again, u32 *labels) {
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   const msf_list_state *rest = &w.control->list[MSF_REST];
-  u32 components = again ? rest->finished : rest->components[0];
+  u32 components = again ? rest->left : rest->components[0];
   for (u32 u = thread; u < w.n; u += threads) {
     u32 x = w.label[u];
     if (again)

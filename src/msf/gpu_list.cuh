@@ -109,6 +109,53 @@ __device__ __forceinline__ u32 msf_take(const msf_work &w, msf_pool *pool, msf_w
   return emit && page != MSF_NONE ? page * MSF_PAGE + at % MSF_PAGE : MSF_NONE;
 }
 
+/* Places 0 .. total - 1 of a run: on the page that was being filled, then on new ones. */
+typedef struct msf_run {
+  u32 fill, page;          /* where it begins */
+  u32 spare, spares, next; /* new pages: `spares` from `spare` on, then from `next` on */
+} msf_run;
+
+__device__ __forceinline__ u32 msf_run_page(const msf_work &w, const msf_run &run, u32 index) {
+  u32 page = index == 0            ? run.page
+             : index <= run.spares ? run.spare + index - 1
+                                   : run.next + index - 1 - run.spares;
+  return page < w.capacity ? page : MSF_NONE;
+}
+
+__device__ __forceinline__ u32 msf_run_slot(const msf_work &w, const msf_run &run, u32 place) {
+  u32 at = run.fill + place, page = msf_run_page(w, run, at / MSF_PAGE);
+  return page != MSF_NONE ? page * MSF_PAGE + at % MSF_PAGE : MSF_NONE;
+}
+
+/* A run of `total` places for all lanes, in a list that is in order. */
+__device__ __forceinline__ msf_run msf_take_run(const msf_work &w, msf_pool *pool, msf_writer *t,
+                                                u32 home, u32 total) {
+  u32 lane = dzo_lane(), end = t->fill + total;
+  u32 pages = (end + MSF_PAGE - 1) / MSF_PAGE - 1;
+  msf_run run = {t->fill, t->page, pool->spare, min(pool->spares, pages), 0};
+  pool->spare += run.spares;
+  pool->spares -= run.spares;
+  if (pages > run.spares) {
+    u32 wanted = pages - run.spares, taken = max(wanted, w.chunk), first = 0;
+    if (lane == 0)
+      first = atomicAdd(&msf_giver(w, false)->physical, taken);
+    run.next = __shfl_sync(DZO_WARP_ALL, first, 0);
+    pool->spare = run.next + wanted;
+    pool->spares = taken - wanted;
+  }
+  for (u32 k = lane; k < pages; k += 32) {
+    u32 page = msf_run_page(w, run, k + 1);
+    if (page != MSF_NONE)
+      w.home[page] = make_uint2(home, t->count + k);
+    else
+      dzo_store_shared(&msf_giver(w, false)->overflow, 1u);
+  }
+  t->count += pages;
+  t->page = msf_run_page(w, run, pages);
+  t->fill = end - pages * MSF_PAGE;
+  return run;
+}
+
 template <typename K>
 __device__ __forceinline__ void msf_put(const msf_work &w, msf_pool *pool, u32 slot, u32 u, u32 v,
                                         K key, u64 arc) {
@@ -211,16 +258,17 @@ __device__ __forceinline__ void msf_close_super(const msf_work &w, msf_light_wri
   }
 }
 
-/* Pages of supertiles before each, by one block: the ranks. One part follows the other. */
-__device__ __forceinline__ void msf_rank_pages(const msf_work &w) {
+/* Pages of supertiles before each, of one part, by one block: the ranks among its pages. */
+__device__ __forceinline__ void msf_rank_pages(const msf_work &w, u32 part) {
   __shared__ u32 s_sum[32];
   bool overflow = w.control->list[MSF_LIGHTEST].overflow;
   u32 lane = dzo_lane(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5, before = 0;
-  u32 supers = MSF_PARTS * w.supertiles;
-  for (u32 first = 0; first < supers; first += 4 * blockDim.x) {
+  const u32 *pages = w.super_pages + part * w.supertiles;
+  u32 *bases = w.super_base + part * w.supertiles;
+  for (u32 first = 0; first < w.supertiles; first += 4 * blockDim.x) {
     u32 at = first + 4 * threadIdx.x, c[4], sum = 0;
     for (u32 j = 0; j < 4; j++) {
-      c[j] = at + j < supers ? w.super_pages[at + j] : 0;
+      c[j] = at + j < w.supertiles ? pages[at + j] : 0;
       sum += c[j];
     }
     u32 through = msf_warp_sum(sum);
@@ -233,17 +281,24 @@ __device__ __forceinline__ void msf_rank_pages(const msf_work &w) {
       before += s_sum[k];
     }
     for (u32 j = 0; j < 4; j++) {
-      if (at + j < supers)
-        w.super_base[at + j] = base;
+      if (at + j < w.supertiles)
+        bases[at + j] = base;
       base += c[j];
     }
     __syncthreads();
   }
-  if (threadIdx.x >= MSF_PARTS)
-    return;
-  u32 part = threadIdx.x, begin = w.super_base[part * w.supertiles];
-  u32 end = part + 1 < MSF_PARTS ? w.super_base[(part + 1) * w.supertiles] : before;
-  w.control->part_pages[part] = overflow ? 0 : end - begin;
+  if (threadIdx.x == 0)
+    w.control->part_pages[part] = overflow ? 0 : before;
+}
+
+/* The rank of a page; one part follows the other. */
+__device__ __forceinline__ u32 msf_rank_of(const msf_work &w, uint2 home) {
+  u32 rank = w.super_base[home.x] + home.y;
+  if (home.x >= w.supertiles)
+    rank += w.control->part_pages[0];
+  if (home.x >= 2 * w.supertiles)
+    rank += w.control->part_pages[1];
+  return rank;
 }
 
 #endif

@@ -17,14 +17,20 @@ typedef struct msf_prefixes {
   u64 begin[32];  /* where the row's begin, less `before` */
 } msf_prefixes;
 
+/* The key of an arc, which is what is stored unless MAPPED. */
+template <typename K, bool MAPPED>
+__device__ __forceinline__ K msf_key_in(const msf_work &w, u64 arc) {
+  return MAPPED ? msf_key_at<K>(w, arc) : __ldg((const K *)w.keys + arc);
+}
+
 /* Light arcs among the first of begin .. end - 1, which is not empty; by one lane. */
-template <typename K>
+template <typename K, bool MAPPED>
 __device__ __forceinline__ u32 msf_first_light(const msf_work &w, u64 begin, u64 end, K most) {
   u32 light = 0;
   K key[MSF_FIRST_KEYS];
 #pragma unroll
   for (u32 j = 0; j < MSF_FIRST_KEYS; j++)
-    key[j] = msf_key_at<K>(w, min(begin + j, end - 1));
+    key[j] = msf_key_in<K, MAPPED>(w, min(begin + j, end - 1));
 #pragma unroll
   for (u32 j = 0; j < MSF_FIRST_KEYS; j++)
     light += (begin + j < end) & (key[j] <= most);
@@ -33,12 +39,12 @@ __device__ __forceinline__ u32 msf_first_light(const msf_work &w, u64 begin, u64
 
 /* Light arcs at the beginning of begin .. end - 1, by a warp: 32 places at a time, ever closer once
  * the first 32 are light. */
-template <typename K>
+template <typename K, bool MAPPED>
 __device__ __forceinline__ u32 msf_light_prefix(const msf_work &w, u64 begin, u64 end, K most) {
   u64 low = begin, high = end, stride = 1; /* all before `low` are light */
   while (low < high) {
     u64 at = low + dzo_lane() * stride;
-    bool light = at < high && msf_key_at<K>(w, at) <= most;
+    bool light = at < high && msf_key_in<K, MAPPED>(w, at) <= most;
     u32 count = (u32)__popc(__ballot_sync(DZO_WARP_ALL, light));
     if (count == 32 && stride == 1) {
       low += 32;
@@ -70,7 +76,7 @@ __device__ __forceinline__ void msf_pick_first(const msf_work &w, u32 u, u64 beg
 }
 
 /* The light arcs of 32 rows from `base` on, one behind the other. */
-template <typename K, bool PLAIN>
+template <typename K, bool MAPPED, bool PLAIN>
 __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_prefixes *p,
                                                   u32 base, u32 total, u32 home, msf_pool *pool,
                                                   msf_light_writer *writer) {
@@ -91,17 +97,19 @@ __device__ __forceinline__ void msf_list_prefixes(const msf_work &w, const msf_p
 #pragma unroll
     for (u32 j = 0; j < MSF_AHEAD; j++) {
       v[j] = msf_neighbour_of<PLAIN>(w, arc[j]);
-      key[j] = msf_key_at<K>(w, arc[j]);
+      key[j] = msf_key_in<K, MAPPED>(w, arc[j]);
     }
 #pragma unroll
     for (u32 j = 0; j < MSF_AHEAD; j++) {
+      if (first + j * 32 >= total)
+        break;
       bool edge = first + j * 32 + lane < total && u[j] < v[j];
       msf_list_light(w, pool, writer, home, edge, u[j], v[j], key[j], arc[j]);
     }
   }
 }
 
-template <typename K, bool PLAIN>
+template <typename K, bool MAPPED, bool PLAIN>
 __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes *p, u32 super,
                                                  msf_pool *pool, msf_light_writer *writer) {
   u32 lane = dzo_lane();
@@ -116,7 +124,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
     bool picks = any && from >= begin;
     u32 v = picks ? msf_neighbour_of<PLAIN>(w, from) : MSF_NONE;
     if (any)
-      many = msf_first_light<K>(w, here, there, most);
+      many = msf_first_light<K, MAPPED>(w, here, there, most);
     if (picks && v == row)
       msf_pick_first<PLAIN>(w, row, from + 1, to);
     else if (picks) {
@@ -128,14 +136,18 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
       int k = __ffs((int)longer) - 1;
       longer &= longer - 1;
       u64 first = __shfl_sync(DZO_WARP_ALL, here, k) + MSF_FIRST_KEYS;
-      u32 more = msf_light_prefix<K>(w, first, __shfl_sync(DZO_WARP_ALL, there, k), most);
+      u32 more = msf_light_prefix<K, MAPPED>(w, first, __shfl_sync(DZO_WARP_ALL, there, k), most);
       many += (int)lane == k ? more : 0;
+    }
+    if (picks && v != row && many != 0) { /* what a vertex picks is known to be merged */
+      here++;
+      many--;
     }
     u32 through = msf_warp_sum(many), total = __shfl_sync(DZO_WARP_ALL, through, 31);
     p->before[lane] = through - many;
     p->begin[lane] = here - (through - many);
     __syncwarp();
-    msf_list_prefixes<K, PLAIN>(w, p, base, total, super, pool, writer);
+    msf_list_prefixes<K, MAPPED, PLAIN>(w, p, base, total, super, pool, writer);
     __syncwarp();
     if (!__any_sync(DZO_WARP_ALL, any)) { /* many empty rows: the next that is not */
       u64 arc = __shfl_sync(DZO_WARP_ALL, from, 31);
@@ -144,7 +156,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
   }
 }
 
-template <typename K, bool PLAIN>
+template <typename K, bool MAPPED, bool PLAIN>
 __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_extract_presorted(msf_work w) {
   __shared__ msf_prefixes s_prefixes[MSF_WARPS];
   u32 lane = dzo_lane();
@@ -159,7 +171,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_extract_presorted(msf_wo
     super = __shfl_sync(DZO_WARP_ALL, super, 0);
     if (super >= w.supertiles)
       break;
-    msf_extract_rows<K, PLAIN>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
+    msf_extract_rows<K, MAPPED, PLAIN>(w, &s_prefixes[threadIdx.x >> 5], super, &pool, &writer);
     msf_close_super(w, &writer, super);
   }
   msf_close_pool<K>(w, &pool, false);

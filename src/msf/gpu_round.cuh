@@ -11,6 +11,7 @@ enum {
   MSF_SHARE = 256,    /* vertices a warp goes through at once */
   MSF_SHORT_ROW = 64, /* longer ones are read by a whole warp */
   MSF_ROW_STEP = 8,   /* arcs of a lane in flight */
+  MSF_FEW_SHARE = 64, /* where that would leave warps without work */
   MSF_EACH = MSF_SHARE / 32
 };
 
@@ -26,6 +27,17 @@ __device__ __forceinline__ void msf_offer_arc(msf_least<K> *least, K key, u64 ar
   if (least->arc != MSF_NEVER && (key > least->key || (key == least->key && arc > least->arc)))
     return;
   *least = {key, arc, neighbour};
+}
+
+/* Of all lanes. */
+template <typename K> __device__ __forceinline__ void msf_least_of_warp(msf_least<K> *least) {
+  for (int d = 16; d != 0; d /= 2) {
+    K key = __shfl_xor_sync(DZO_WARP_ALL, least->key, d);
+    u64 arc = __shfl_xor_sync(DZO_WARP_ALL, least->arc, d);
+    u32 neighbour = __shfl_xor_sync(DZO_WARP_ALL, least->neighbour, d);
+    if (arc != MSF_NEVER)
+      msf_offer_arc(least, key, arc, neighbour);
+  }
 }
 
 /* What supertiles found in row u, by every step-th from `first` on; true where one did. */
@@ -104,13 +116,7 @@ __device__ __forceinline__ void msf_pick_long(const msf_work &w, u32 u, u64 begi
     if (least.arc != MSF_NEVER)
       least.neighbour = msf_neighbour_of<PLAIN>(w, least.arc);
   }
-  for (int d = 16; d != 0; d /= 2) {
-    K key = __shfl_xor_sync(DZO_WARP_ALL, least.key, d);
-    u64 arc = __shfl_xor_sync(DZO_WARP_ALL, least.arc, d);
-    u32 neighbour = __shfl_xor_sync(DZO_WARP_ALL, least.neighbour, d);
-    if (arc != MSF_NEVER)
-      msf_offer_arc(&least, key, arc, neighbour);
-  }
+  msf_least_of_warp(&least);
   if (dzo_lane() == 0)
     msf_pick_least(w, u, &least);
 }
@@ -138,18 +144,18 @@ __device__ __forceinline__ void msf_pick_listed(const msf_work &w, const u32 *s_
 }
 
 /* Which of this lane's vertices base, base + 32, ... have arcs and no pick yet? A bit each. */
-__device__ __forceinline__ u32 msf_lack_picks(const msf_work &w, u64 base) {
-  u32 next[MSF_EACH], lack = 0;
-  u64 begin[MSF_EACH], end[MSF_EACH];
+template <u32 EACH> __device__ __forceinline__ u32 msf_lack_picks(const msf_work &w, u64 base) {
+  u32 next[EACH], lack = 0;
+  u64 begin[EACH], end[EACH];
 #pragma unroll
-  for (u32 j = 0; j < MSF_EACH; j++) {
+  for (u32 j = 0; j < EACH; j++) {
     u32 u = (u32)min(base + j * 32, (u64)w.n - 1);
     next[j] = w.next[u];
     begin[j] = msf_offset(w, u);
     end[j] = msf_offset(w, u + 1);
   }
 #pragma unroll
-  for (u32 j = 0; j < MSF_EACH; j++)
+  for (u32 j = 0; j < EACH; j++)
     lack |= (u32)(base + j * 32 < w.n && next[j] == MSF_NONE && begin[j] < end[j]) << j;
   return lack;
 }
@@ -163,23 +169,24 @@ __device__ __forceinline__ bool msf_crosses_first(const msf_work &w, u64 super, 
   return begin < super << w.super_log && begin >> w.super_log == super - 1;
 }
 
-/* Where all arcs were light, only vertices whose row crosses a border have no pick. The first block
- * ranks pages meanwhile. */
-template <typename K, bool PLAIN>
+/* Where all arcs were light, only vertices whose row crosses a border have no pick. The first
+ * blocks rank pages meanwhile. */
+template <typename K, bool PLAIN, u32 SHARE>
 __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w, bool borders) {
-  __shared__ u32 s_list[MSF_WARPS][MSF_SHARE];
-  if (blockIdx.x == 0) {
-    msf_rank_pages(w);
+  __shared__ u32 s_list[MSF_WARPS][SHARE];
+  if (blockIdx.x < MSF_PARTS) {
+    msf_rank_pages(w, blockIdx.x);
     return;
   }
   if (w.presorted)
     return;
   u32 lane = dzo_lane(), *list = s_list[threadIdx.x >> 5], total = borders ? w.supertiles : w.n;
-  u32 warp = (blockIdx.x - 1) * MSF_WARPS + (threadIdx.x >> 5), warps = (gridDim.x - 1) * MSF_WARPS;
-  for (u64 base = (u64)warp * MSF_SHARE; base < total; base += (u64)warps * MSF_SHARE) {
-    u32 count = 0, lack = borders ? 0 : msf_lack_picks(w, base + lane);
+  u32 warp = (blockIdx.x - MSF_PARTS) * MSF_WARPS + (threadIdx.x >> 5);
+  u32 warps = (gridDim.x - MSF_PARTS) * MSF_WARPS;
+  for (u64 base = (u64)warp * SHARE; base < total; base += (u64)warps * SHARE) {
+    u32 count = 0, lack = borders ? 0 : msf_lack_picks<SHARE / 32>(w, base + lane);
 #pragma unroll
-    for (u32 j = 0; j < MSF_EACH; j++) {
+    for (u32 j = 0; j < SHARE / 32; j++) {
       u64 at = base + j * 32 + lane;
       u32 u = (u32)at;
       bool need = borders ? msf_crosses_first(w, at, &u) : lack >> j & 1;
@@ -238,7 +245,7 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
     } else {
       w.label[u] = x[j];
       w.out[at.first[1] + (u32)__popc(child[j] & below)] =
-          msf_whole_arc(msf_offset(w, u), w.pick[u]);
+          w.arcs >> 32 == 0 ? w.pick[u] : msf_whole_arc(msf_offset(w, u), w.pick[u]);
     }
     at.first[0] += (u32)__popc(root[j]);
     at.first[1] += (u32)__popc(child[j]);
@@ -253,7 +260,7 @@ static __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_hook(msf_work w) 
   for (u32 p = thread; p < pages; p += threads) {
     uint2 home = w.home[p];
     if (home.x != MSF_NONE)
-      w.page_at[w.super_base[home.x] + home.y] = p;
+      w.page_at[msf_rank_of(w, home)] = p;
   }
   for (u64 base = (u64)msf_spread_warp() * MSF_SHARE; base < w.n;
        base += (u64)msf_warps() * MSF_SHARE)

@@ -14,7 +14,8 @@ enum {
   MSF_SMALL = 2048,        /* components whose minima fit into shared memory */
   MSF_STEP = 4,            /* entries a lane has in flight */
   MSF_LEAST_WIDTH = 4,     /* pages of a group */
-  MSF_MOST_PARTS = 32
+  MSF_MOST_PARTS = 32,
+  MSF_TIES = 1 << 12 /* entries listed for taking part in ties */
 };
 
 /* The same in all threads: a block keeps it in shared memory, where its first thread changes it. */
@@ -30,6 +31,10 @@ typedef struct msf_round {
   u32 *parent; /* of this round's */
   u32 turn;    /* which of w.best is this round's; the other is the next one's */
   u32 abstains;
+  /* Of the first round whose components were few enough, the `tail` ones are known to each block as
+   * those of this round. */
+  u32 tail_round, tail;
+  u32 round; /* at the end: the last one, in which no edge was left */
   /* Groups: `parts` of those of the last round make one of this. */
   u32 first_page, pages, width, parts, groups, last_groups;
   const u32 *count_in; /* NULL: the groups are full */
@@ -89,7 +94,8 @@ __device__ __forceinline__ void msf_first_groups(const msf_work &w, msf_round *r
 
 /* Groups of the next, when `edges` are left. */
 __device__ __forceinline__ void msf_next_groups(const msf_work &w, msf_round *r, u32 edges) {
-  u32 wanted = max(1u, min(edges / (32 * MSF_STEP), 4 * msf_warps()));
+  /* At most one for each warp, or several where all have enough to do. */
+  u32 warps = msf_warps(), wanted = max(warps / 2, min(edges / (32 * MSF_STEP), 4 * warps));
   r->last_groups = r->groups;
   r->parts = 1;
   while (r->parts < MSF_MOST_PARTS && r->groups / (2 * r->parts) >= wanted)
@@ -141,52 +147,62 @@ __device__ __forceinline__ u32 msf_group_size(const msf_round &r, u32 group, u32
   return __shfl_sync(DZO_WARP_ALL, through, 31);
 }
 
-/* Lower the least word of a component. Where LAZY, returns whether a word with the same upper part
- * was there; otherwise nobody waits for the answer. */
+/* Two words with the same upper part met at a component. Parents are not known yet in this part of
+ * the round; a 1 among the zeros marks it. Who takes part in ties is listed, if these are few. */
+__device__ __forceinline__ void msf_note_tie(const msf_work &w, const msf_round &r, u32 round,
+                                             u32 c, u64 word, u64 other) {
+  u32 *count = &r.list->tied[round];
+  u64 ranks = (1ull << r.rank_bits) - 1;
+  dzo_store_shared(&r.parent[c], 1u);
+  if (dzo_load_shared(count) > MSF_TIES)
+    return;
+  u32 at = atomicAdd(count, 2u);
+  if (at + 2 > MSF_TIES)
+    return;
+  dzo_store_shared(&w.ties[at], (u32)(word & ranks));
+  dzo_store_shared(&w.ties[at + 1], (u32)(other & ranks));
+}
+
+/* Lower the least word of component c, of which `seen` was seen. Where LAZY, it is noted when a
+ * word with the same upper part was there; otherwise nobody waits for the answer. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ bool msf_offer(const msf_round &r, u64 *best, u64 word, u64 seen) {
+__device__ __forceinline__ void msf_offer(const msf_work &w, const msf_round &r, u32 round,
+                                          u64 *best, u32 c, u64 word, u64 seen) {
   if (!LAZY) {
     if (word < seen)
       atomicMin(best, word);
-    return false;
+    return;
   }
   if (word < seen)
     seen = atomicMin(best, word);
-  return seen != word && msf_upper<K>(r, seen) == msf_upper<K>(r, word);
-}
-
-/* Parents are not known yet in this part of the round; a 1 among the zeros marks a tie. */
-__device__ __forceinline__ void msf_note_tie(const msf_round &r, u32 c) {
-  dzo_store_shared(&r.parent[c], 1u);
+  if (seen != word && seen != MSF_NEVER && msf_upper<K>(r, seen) == msf_upper<K>(r, word))
+    msf_note_tie(w, r, round, c, word, seen);
 }
 
 /* The same, asking first what the block knows: most offers go to few components, whose minima all
  * multiprocessors would ask the second-level cache for. A guard is a component and the top half of
  * a word that was offered to it. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ bool msf_offer_guarded(const msf_work &w, const msf_round &r,
+__device__ __forceinline__ void msf_offer_guarded(const msf_work &w, const msf_round &r, u32 round,
                                                   u64 *s_guard, u32 c, u64 word) {
   u64 *guard = &s_guard[c % MSF_SMALL], known = dzo_load_block(guard);
   if (known >> 32 == c && (u32)known < word >> 32)
-    return false;
+    return;
   u64 seen = dzo_load_shared(msf_best(w, r) + c);
   atomicExch(guard, (u64)c << 32 | min(seen, word) >> 32);
-  return msf_offer<K, LAZY>(r, msf_best(w, r) + c, word, seen);
+  msf_offer<K, LAZY>(w, r, round, msf_best(w, r) + c, c, word, seen);
 }
 
 /* Shared minima of a block go to all. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ bool msf_offer_small(const msf_work &w, const msf_round &r,
+__device__ __forceinline__ void msf_offer_small(const msf_work &w, const msf_round &r, u32 round,
                                                 const u64 *s_best) {
-  bool tied = false;
   __syncthreads();
-  for (u32 c = threadIdx.x; c < r.components; c += blockDim.x)
-    if (s_best[c] != MSF_NEVER &&
-        msf_offer<K, LAZY>(r, msf_best(w, r) + c, s_best[c], dzo_load_shared(msf_best(w, r) + c))) {
-      msf_note_tie(r, c);
-      tied = true;
-    }
-  return tied;
+  for (u32 c = threadIdx.x; c < r.components; c += blockDim.x) {
+    u64 *best = msf_best(w, r) + c, word = s_best[c];
+    if (word != MSF_NEVER)
+      msf_offer<K, LAZY>(w, r, round, best, c, word, dzo_load_shared(best));
+  }
 }
 
 /* Does each block flatten the parents for itself? */
@@ -216,6 +232,23 @@ __device__ __forceinline__ void msf_load_map(const msf_round &r, u32 *s_map) {
       s_map[c] = root[j];
   }
   __syncthreads();
+}
+
+/* What became of the components of the first round of which there were few, one more round on. */
+__device__ __forceinline__ void msf_extend_tail(msf_round &r, u32 round, const u32 *s_map,
+                                                u32 *s_tail) {
+  bool first = r.tail == 0;
+  u32 count = first ? r.mapped : r.tail;
+  for (u32 c = threadIdx.x; c < count; c += blockDim.x) {
+    u32 x = first ? c : s_tail[c];
+    if (!(x & MSF_FINAL))
+      s_tail[c] = s_map[x & MSF_ID];
+  }
+  __syncthreads();
+  if (first && threadIdx.x == 0) {
+    r.tail_round = round - 1;
+    r.tail = count;
+  }
 }
 
 /* The ends of entries in this round's numbers; the upper bits of the arcs stay. What is asked of
@@ -254,9 +287,10 @@ __device__ __forceinline__ void msf_rename(const msf_round &r, const u32 *s_map,
 /* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
  * `kept` on, offer them to both. Returns how many are kept. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u64 *s_best,
-                                                const u32 *s_map, bool small, u32 group, u32 before,
-                                                u32 first, u32 total, u32 kept, bool *tied) {
+__device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u32 round,
+                                                u64 *s_best, const u32 *s_map, bool small,
+                                                u32 group, u32 before, u32 first, u32 total,
+                                                u32 kept) {
   u32 lane = dzo_lane(), keep[MSF_STEP], slot[MSF_STEP], many = 0;
   uint4 e[MSF_STEP];
   K key[MSF_STEP];
@@ -296,14 +330,10 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
 #pragma unroll
       for (u32 end = 0; end < 2; end++) {
         u32 c = ends[end];
-        bool tie = false;
         if (c != r.abstains && small)
-          tie = msf_offer<K, LAZY>(r, &s_best[c], word, dzo_load_block(&s_best[c]));
+          msf_offer<K, LAZY>(w, r, round, &s_best[c], c, word, dzo_load_block(&s_best[c]));
         else if (c != r.abstains)
-          tie = msf_offer_guarded<K, LAZY>(w, r, s_best, c, word);
-        if (tie)
-          msf_note_tie(r, c);
-        *tied |= tie;
+          msf_offer_guarded<K, LAZY>(w, r, round, s_best, c, word);
       }
     }
     to += (u32)__popc(keep[j]);
@@ -321,13 +351,11 @@ __device__ __forceinline__ u32 msf_abstaining(const msf_round &r, const u32 *s_m
 
 /* The pass over the list. */
 template <typename K, bool LAZY>
-__device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int round, u64 *s_best,
-                                            u32 *s_map) {
-  bool small = r.components <= MSF_SMALL, tied = false;
+__device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, u32 round, u64 *s_best,
+                                            const u32 *s_map) {
+  bool small = r.components <= MSF_SMALL;
   for (u32 c = threadIdx.x; c < MSF_SMALL; c += blockDim.x)
     s_best[c] = MSF_NEVER;
-  if (msf_maps_shared(r))
-    msf_load_map(r, s_map);
   if (threadIdx.x == 0)
     r.abstains = msf_abstaining(r, s_map);
   __syncthreads();
@@ -335,18 +363,16 @@ __device__ __forceinline__ void msf_collect(const msf_work &w, msf_round &r, int
   for (u32 group = msf_spread_warp(); group < r.groups; group += msf_warps()) {
     u32 before, kept = 0, total = msf_group_size(r, group, &before);
     for (u32 first = 0; first < total; first += 32 * MSF_STEP)
-      kept += msf_collect_step<K, LAZY>(w, r, s_best, s_map, small, group, before, first, total,
-                                        kept, &tied);
+      kept += msf_collect_step<K, LAZY>(w, r, round, s_best, s_map, small, group, before, first,
+                                        total, kept);
     if (dzo_lane() == 0)
       dzo_store_shared(&r.count_out[group], kept);
     edges += kept;
   }
   if (small)
-    tied |= msf_offer_small<K, LAZY>(w, r, s_best);
+    msf_offer_small<K, LAZY>(w, r, round, s_best);
   if (dzo_lane() == 0 && edges != 0)
     atomicAdd(&r.list->edges[round], edges);
-  if (tied)
-    dzo_store_shared(&r.list->tied[round], 1u);
 }
 
 #endif

@@ -241,6 +241,8 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
       control->list[MSF_REST].overflow = 1;
     return;
   }
+  if (!COUNT)
+    msf_clear(w, w.parent[MSF_REST], control->list[MSF_REST].components[0]);
   msf_scan_state s = {control->mode == MSF_SCAN_GIANT,
                       !control->high.everything,
                       control->careful != 0,

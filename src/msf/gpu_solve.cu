@@ -20,6 +20,7 @@
 #include "msf/gpu_extract.cuh"
 #include "msf/gpu_presorted.cuh"
 #include "msf/gpu_scan.cuh"
+#include "msf/gpu_short.cuh"
 #include "msf/gpu_threshold.cuh"
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
@@ -29,12 +30,13 @@ static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.7};
 /* So many where after the light ones too many edges are left. */
 static const double MORE_LIGHT_EDGES_PER_VERTEX = 4;
 /* The list has room for more, since a sample may err. */
-static const double SPARE = 1.35;
+static const double SPARE = 1.1;
 /* With no more edges a vertex all are taken at once. */
 static const double FEW_EDGES_PER_VERTEX = 2.5;
 
 enum {
-  SMALL = 1 << 16, /* arcs of a graph whose edges are all taken at once */
+  FEW_VERTICES = 3 << 19, /* whose light edges are merged at once: rounds are not worth more */
+  SMALL = 1 << 16,        /* arcs of a graph whose edges are all taken at once */
   MOST_SUPERTILES = 20000,
   LEAST_SUPER = 10,
   MOST_SUPER = 15,
@@ -115,6 +117,8 @@ static void plan_parts(msf_work *w, const msf_gpu_tuning *tuning) {
     second = FIRST_EDGES_PER_VERTEX[1];
   if (w->light > 0 && first >= w->light)
     return;
+  if (tuning->first == 0 && w->light > 0 && w->n <= FEW_VERTICES)
+    return;
   w->part[0] = first;
   w->part[1] = second < first ? first : w->light > 0 && second > w->light ? w->light : second;
 }
@@ -175,6 +179,7 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   w->page_at = (u32 *)carve(c, pages, 4);
   for (int i = 0; i < 2; i++)
     w->group_count[i] = (u32 *)carve(c, pages / MSF_LEAST_WIDTH + SLACK, 4);
+  w->ties = (u32 *)carve(c, MSF_TIES, 4);
   w->place = w->next;
   w->listed = w->pick;
   w->exact[MSF_LIGHTEST] = w->exact[MSF_LIGHT] = w->pair = (u64 *)w->pick;
@@ -226,10 +231,18 @@ template <typename K, bool MAPPED, bool PLAIN> static dzo_status launch_extract(
   return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED, PLAIN>), blocks, shape::THREADS, s->work);
 }
 
-template <typename K, bool PLAIN> static dzo_status extract_presorted(solve *s) {
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K, PLAIN>), MSF_THREADS);
+template <typename K, bool MAPPED, bool PLAIN> static dzo_status extract_presorted(solve *s) {
+  unsigned most =
+      DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K, MAPPED, PLAIN>), MSF_THREADS);
   unsigned blocks = blocks_for(most, s->work.supertiles, MSF_WARPS);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K, PLAIN>), blocks, MSF_THREADS, s->work);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K, MAPPED, PLAIN>), blocks, MSF_THREADS,
+                    s->work);
+}
+
+template <typename K> static dzo_status extract_short(solve *s) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_extract_short<K>, MSF_THREADS);
+  unsigned blocks = blocks_for(most, s->work.supertiles, MSF_WARPS);
+  return DZO_LAUNCH(s->unit, 0, msf_k_extract_short<K>, blocks, MSF_THREADS, s->work);
 }
 
 template <typename K> static dzo_status extract(solve *s) {
@@ -237,10 +250,14 @@ template <typename K> static dzo_status extract(solve *s) {
   unsigned blocks = 1 + blocks_for(1024, w->n, MSF_SAMPLE_THREADS);
   TRY(DZO_LAUNCH(s->unit, 0, (msf_k_prepare<K>), blocks, MSF_SAMPLE_THREADS, *w));
   TRY(step_done(s));
-  if (w->presorted && plain(w))
-    TRY((extract_presorted<K, true>(s)));
+  if (s->everything && w->part[0] == 0 && plain(w))
+    TRY(extract_short<K>(s));
+  else if (w->presorted && !plain(w))
+    TRY((extract_presorted<K, true, false>(s)));
+  else if (w->presorted && (sizeof(K) == 8 || w->mapped || w->keys == NULL))
+    TRY((extract_presorted<K, true, true>(s)));
   else if (w->presorted)
-    TRY((extract_presorted<K, false>(s)));
+    TRY((extract_presorted<u32, false, true>(s)));
   else if (!plain(w))
     TRY((launch_extract<K, true, false>(s)));
   else if (sizeof(K) == 8 || w->mapped)
@@ -250,12 +267,21 @@ template <typename K> static dzo_status extract(solve *s) {
   return step_done(s);
 }
 
+template <typename K, bool PLAIN, u32 SHARE>
+static dzo_status pick_shares(solve *s, uint64_t rows) {
+  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K, PLAIN, SHARE>), MSF_THREADS);
+  unsigned blocks = MSF_PARTS + blocks_for(most, rows, MSF_WARPS * SHARE);
+  return DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K, PLAIN, SHARE>), blocks, MSF_THREADS, s->work,
+                    s->everything);
+}
+
 template <typename K, bool PLAIN> static dzo_status pick_rest(solve *s) {
-  msf_work *w = &s->work;
-  unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K, PLAIN>), MSF_THREADS);
+  const msf_work *w = &s->work;
   uint64_t rows = w->presorted ? 0 : s->everything ? w->supertiles : w->n;
-  unsigned blocks = 1 + blocks_for(most, rows, MSF_WARPS * MSF_SHARE);
-  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K, PLAIN>), blocks, MSF_THREADS, *w, s->everything));
+  if (rows <= FEW_VERTICES)
+    TRY((pick_shares<K, PLAIN, MSF_FEW_SHARE>(s, rows)));
+  else
+    TRY((pick_shares<K, PLAIN, MSF_SHARE>(s, rows)));
   return step_done(s);
 }
 
@@ -374,7 +400,7 @@ template <typename K> static dzo_status in_phases(solve *s) {
     TRY(read_control(s));
     if (c->list[MSF_REST].overflow)
       return dzo_fail(s->unit->context, DZO_E_MEMORY, "the GPU's list of edges is too short");
-    components = c->list[MSF_REST].finished;
+    components = c->list[MSF_REST].left;
   } while (!c->high.everything);
   return DZO_OK;
 }
@@ -460,14 +486,16 @@ static dzo_status solve_once(dzo_unit *unit, const msf_gpu_graph *graph,
   if (graph->vertices >= 1u << 30 || graph->arcs >= 1ull << 36)
     return dzo_fail(unit->context, DZO_E_UNSUPPORTED,
                     "the GPU takes fewer than 2^30 vertices and 2^36 arcs");
-  void *memory;
-  msf_control control;
+  void *memory, *mailbox;
+  static_assert(sizeof(msf_control) <= DZO_MAILBOX,
+                "the control block is read through the mailbox");
   solve s = {};
   s.unit = unit;
   s.graph = graph;
   s.forest = forest;
-  s.control = &control;
   s.too_many = too_many;
+  TRY(dzo_unit_mailbox(unit, &mailbox));
+  s.control = (msf_control *)mailbox;
   s.everything = make_plan(&s.work, graph, tuning);
   s.work.cache = unit->cache;
   s.work.out = (u64 *)forest->arcs;

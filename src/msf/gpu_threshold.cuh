@@ -14,8 +14,8 @@ typedef struct msf_selection {
 } msf_selection;
 
 /* The byte that the wanted index falls into, by a warp; index becomes that among its samples. */
-__device__ __forceinline__ void msf_find_byte(msf_selection *s, u32 which, u32 index) {
-  const u32 *count = s->count[which];
+__device__ __forceinline__ void msf_find_byte(msf_selection *s, u32 which, u32 counts, u32 index) {
+  const u32 *count = s->count[counts];
   u32 lane = dzo_lane(), sum = 0;
   for (u32 k = 0; k < 8; k++)
     sum += count[8 * lane + k];
@@ -32,7 +32,7 @@ __device__ __forceinline__ void msf_find_byte(msf_selection *s, u32 which, u32 i
 /* The values of some indices among the samples that take part in each, by bytes from the top (one
  * block). */
 template <typename V>
-__device__ __forceinline__ void msf_select(msf_selection *s, const V *x, const u32 *parts,
+__device__ __forceinline__ void msf_select(msf_selection *s, const V *x, bool all, const u32 *parts,
                                            u32 *index, V *found) {
   for (u32 k = 0; k < MSF_PARTS; k++)
     found[k] = 0;
@@ -40,13 +40,14 @@ __device__ __forceinline__ void msf_select(msf_selection *s, const V *x, const u
     for (u32 i = threadIdx.x; i < MSF_PARTS * 256; i += blockDim.x)
       s->count[i / 256][i % 256] = 0;
     __syncthreads();
+    bool same = all && shift == 8 * (int)sizeof(V) - 8; /* the first byte's counts serve all */
     for (u32 j = 0; j < MSF_SAMPLES_EACH; j++)
-      for (u32 k = 0; k < MSF_PARTS; k++)
+      for (u32 k = 0; k < (same ? 1 : (u32)MSF_PARTS); k++)
         if (parts[j] >> k & 1 && (x[j] ^ found[k]) >> shift <= 255)
           atomicAdd(&s->count[k][x[j] >> shift & 255], 1u);
     __syncthreads();
     if (threadIdx.x < 32 * MSF_PARTS)
-      msf_find_byte(s, threadIdx.x / 32, index[threadIdx.x / 32]);
+      msf_find_byte(s, threadIdx.x / 32, same ? 0 : threadIdx.x / 32, index[threadIdx.x / 32]);
     __syncthreads();
     for (u32 k = 0; k < MSF_PARTS; k++) {
       found[k] |= (V)s->found[k] << shift;
@@ -91,7 +92,7 @@ __device__ __forceinline__ void msf_find_bounds(const msf_work &w, const K *x, c
   for (u32 k = 0; k < MSF_PARTS; k++)
     first[k] = index[k] =
         min((u32)(wanted[k] * w.n / (0.5 * (double)w.arcs) * (MSF_SAMPLES - 1)), MSF_SAMPLES - 1u);
-  msf_select(&s_selection, x, parts, index, key);
+  msf_select(&s_selection, x, true, parts, index, key);
   msf_count_equal(&s_selection, x, key, equal);
   for (u32 k = 0; k < MSF_PARTS; k++)
     split |= (u32)(equal[k] > 4 + first[k] / 8) << k;
@@ -102,7 +103,7 @@ __device__ __forceinline__ void msf_find_bounds(const msf_work &w, const K *x, c
         parts[j] |= (u32)(x[j] == key[k]) << k;
       smaller[j] = parts[j] != 0 ? min(msf_row_of(w, arc[j]), msf_neighbour(w, arc[j])) : 0;
     }
-    msf_select(&s_selection, smaller, parts, index, vertex);
+    msf_select(&s_selection, smaller, false, parts, index, vertex);
   }
   for (u32 k = 0; k < MSF_PARTS; k++)
     bounds[k] = {key[k], split >> k & 1 ? vertex[k] : MSF_NONE, 0};

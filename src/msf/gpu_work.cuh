@@ -55,12 +55,12 @@ typedef struct msf_list_state {
   u32 overflow; /* there were too few; the list is void */
   u32 finished; /* components that have no edge left */
   u32 rounds;
-  u32 hot; /* a component that abstains next */
-  u32 unused;
+  u32 hot;                              /* a component that abstains next */
+  u32 left;                             /* components after the last round */
   u64 inverse_least, most, ones, zeros; /* ~least and greatest key; bits that are 1, 0 somewhere */
   u32 components[MSF_ROUNDS + 1];
   u32 edges[MSF_ROUNDS + 1];
-  u32 tied[MSF_ROUNDS + 1];
+  u32 tied[MSF_ROUNDS + 1]; /* entries that take part in ties, about */
 } msf_list_state;
 
 /* Edges up to (key, smaller endpoint). */
@@ -130,6 +130,7 @@ typedef struct msf_work {
   uint2 *home;     /* of a page: its supertile and its place there */
   u32 *page_at;    /* the page of a rank */
   u32 *group_count[2];
+  u32 *ties; /* ranks of entries that take part in ties */
 
   u64 *out;
   msf_control *control;
