@@ -32,15 +32,15 @@ static uint64_t piece_bytes(uint64_t piece, uint64_t bytes) {
   return left < STAGE_BYTES ? left : STAGE_BYTES;
 }
 
-static dzo_status copy_small(dzo_unit *unit, void *to, const void *from, uint64_t bytes) {
+static dzo_status copy_at_once(dzo_unit *unit, void *to, const void *from, uint64_t bytes) {
   if (bytes > 0)
     DZO_TRY(dzo_unit_copy(unit, 0, to, from, bytes));
   return dzo_unit_wait(unit, 0);
 }
 
 dzo_status dzo_unit_send(dzo_unit *unit, void *to_device, const void *from_host, uint64_t bytes) {
-  if (bytes <= STAGE_BYTES)
-    return copy_small(unit, to_device, from_host, bytes);
+  if (bytes <= STAGE_BYTES || dzo_unit_pinned(unit, from_host))
+    return copy_at_once(unit, to_device, from_host, bytes);
   char *stages;
   DZO_TRY(dzo_unit_staging(unit, STAGES * STAGE_BYTES, (void **)&stages));
   uint64_t pieces = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
@@ -93,8 +93,8 @@ static void take_copy(void *argument, const void *piece, uint64_t first, uint64_
 }
 
 dzo_status dzo_unit_fetch(dzo_unit *unit, void *to_host, const void *from_device, uint64_t bytes) {
-  if (bytes <= STAGE_BYTES)
-    return copy_small(unit, to_host, from_device, bytes);
+  if (bytes <= STAGE_BYTES || dzo_unit_pinned(unit, to_host))
+    return copy_at_once(unit, to_host, from_device, bytes);
   fetch_job job = {unit, to_host};
   dzo_unit_touch(unit, to_host, bytes);
   return dzo_unit_fetch_pieces(unit, from_device, bytes, take_copy, &job);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Large copies between a GPU and pageable memory, which the driver alone moves slowly: the
+/* Large copies between a GPU and host memory. The driver alone moves pageable memory slowly: the
  * context's threads copy to and from the unit's staging memory while the last piece is on its way.
- */
+ * Pinned memory is copied as it is. */
 #ifndef DZO_DEVICE_TRANSFER_H
 #define DZO_DEVICE_TRANSFER_H
 

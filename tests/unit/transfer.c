@@ -66,6 +66,28 @@ static void all_sizes_arrive(void **unused) {
   }
 }
 
+/* Pinned memory takes no staging memory; its bytes arrive all the same. */
+static void pinned_memory_is_copied_as_it_is(void **unused) {
+  (void)unused;
+  enum { BYTES = 20 << 20 };
+  dzo_context *context = open_gpu(2);
+  if (context == NULL)
+    skip();
+  dzo_unit *unit = dzo_context_gpu(context);
+  void *from, *to, *there;
+  must(context, dzo_unit_allocate_staging(unit, BYTES, 1, &from));
+  must(context, dzo_unit_allocate_staging(unit, BYTES, 1, &to));
+  must(context, dzo_unit_allocate(unit, BYTES, 1, &there));
+  for (int i = 0; i < BYTES; i++)
+    ((char *)from)[i] = (char)(i * 13 + (i >> 9));
+  memset(to, 0, BYTES);
+  must(context, dzo_unit_send(unit, there, from, BYTES));
+  must(context, dzo_unit_fetch(unit, to, there, BYTES));
+  assert_true(memcmp(from, to, BYTES) == 0);
+  assert_int_equal(unit->staging_bytes, 0);
+  dzo_context_destroy(context);
+}
+
 /* A lost GPU ends the copy. */
 static void a_failure_ends_it(void **unused) {
   (void)unused;
@@ -90,6 +112,7 @@ static void a_failure_ends_it(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(all_sizes_arrive),
+                                     cmocka_unit_test(pinned_memory_is_copied_as_it_is),
                                      cmocka_unit_test(a_failure_ends_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
