@@ -19,7 +19,7 @@ static const double light = 0.9;
 static uint32_t region_slots(const table_gpu *g, const table_gpu_sizes *sizes) {
   if (sizes != NULL && sizes->region_slots > 0)
     return sizes->region_slots;
-  uint64_t each = g->unit->shared_all / (g->t.bucket_slots == 4 ? 3 : 2);
+  uint64_t each = g->unit->shared_all / (g->t.bucket_slots == 4 ? 5 : 4);
   uint64_t shared = each < g->unit->shared ? each : g->unit->shared;
   return table_region_slots(shared - OWN_SHARED, g->wide, g->t.bucket_slots);
 }
@@ -134,13 +134,25 @@ static dzo_status shrink(void *state) {
 /* ---- Out ------------------------------------------------------------------------------------- */
 
 /* Places that are exported at once through the workspace, at most. */
-enum { EXPORTED = 1 << 24 };
+enum { EXPORTED = 1 << 24, LEAST_EXPORTED = 1 << 10 };
 
 static dzo_status export_on_gpu(table_gpu *g, void *keys, void *values) {
   DZO_TRY(table_gpu_zero_counters(g));
   DZO_TRY(table_gpu_export(g->unit, &g->t, g->wide, 0, table_gpu_places(&g->t), keys, values,
                            g->counters));
   return dzo_unit_wait(g->unit, 0);
+}
+
+/* Workspace for the pairs of at most *room places, or of fewer if there is no more memory; an array
+ * takes *array bytes of it. */
+static dzo_status export_room(table_gpu *g, uint64_t *room, uint64_t *array, char **memory) {
+  for (;; *room /= 2) {
+    *array = (*room * table_gpu_word(g) + 255) / 256 * 256;
+    dzo_status status = dzo_unit_workspace(g->unit, 2 * *array, (void **)memory);
+    if (status != DZO_E_MEMORY || *room <= LEAST_EXPORTED)
+      return status;
+    g->context->message[0] = '\0';
+  }
 }
 
 /* The pairs of at most `room` places, from *cursor on. */
@@ -153,8 +165,8 @@ static dzo_status export_some(void *state, uint64_t *cursor, uint64_t room, void
   if (room > left)
     room = left;
   char *memory;
-  uint64_t array = (room * word + 255) / 256 * 256;
-  DZO_TRY(dzo_unit_workspace(g->unit, 2 * array, (void **)&memory));
+  uint64_t array;
+  DZO_TRY(export_room(g, &room, &array, &memory));
   DZO_TRY(table_gpu_zero_counters(g));
   DZO_TRY(table_gpu_export(g->unit, &g->t, g->wide, *cursor, room, keys != NULL ? memory : NULL,
                            values != NULL ? memory + array : NULL, g->counters));

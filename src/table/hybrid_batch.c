@@ -7,7 +7,8 @@
  * What a part refuses, though the table has room, is tried again when it has been made: by more
  * room in a part of a fixed table, or by moving ranges from a GPU that is full to the CPU. A batch
  * of one operation may do so afterwards, since all queries of a key that was refused were. In a
- * mixed batch a look-up would have missed it, so room is made before. */
+ * mixed batch a look-up would have missed it, so room is made before, and only what a part left
+ * undone from some query to its end is tried again. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -251,14 +252,27 @@ static void merge(hybrid_run *run) {
 
 /* ---- Once more ------------------------------------------------------------------------------- */
 
-/* Can what a part refused be tried again, with the room that is made here? */
+/* Are the refused queries of the part in one piece, at its end? */
+static bool stopped(const dzo_table_batch *part) {
+  uint64_t at = part->count;
+  while (at > 0 && part->answers[at - 1] == DZO_TABLE_REFUSED)
+    at--;
+  return part->count - at == part->refused;
+}
+
+static bool may_try_again(const hybrid_run *run, int part) {
+  const dzo_table_batch *batch = &run->part[part];
+  return run->status[part] != DZO_E_CANCELLED && (run->from->operations == NULL || stopped(batch));
+}
+
+/* Can what the parts refused be tried again, with the room that is made here? */
 static dzo_status make_more_room(hybrid_run *run, bool *again) {
   table_hybrid *h = run->h;
   *again = false;
-  if (run->from->operations != NULL)
+  if (!may_try_again(run, ON_CPU) || !may_try_again(run, ON_GPU))
     return DZO_OK;
   for (int part = 0; part < TABLE_PARTS; part++) {
-    if (run->part[part].refused == 0 || run->status[part] == DZO_E_CANCELLED)
+    if (run->part[part].refused == 0)
       continue;
     const table_engine *engine = h->engine[part];
     dzo_status status = run->status[part];
@@ -283,12 +297,14 @@ static dzo_status make_more_room(hybrid_run *run, bool *again) {
 typedef struct refused_queries {
   source source;
   void *keys, *values;
+  uint8_t *operations;
   uint64_t *at;
 } refused_queries;
 
 static void free_refused(refused_queries *r) {
   dzo_free(r->keys);
   dzo_free(r->values);
+  dzo_free(r->operations);
   dzo_free(r->at);
   *r = (refused_queries){.keys = NULL};
 }
@@ -302,8 +318,9 @@ static dzo_status gather_refused(const hybrid_run *run, refused_queries *r) {
   uint64_t count = run->part[ON_CPU].refused + run->part[ON_GPU].refused;
   *r = (refused_queries){.keys = dzo_alloc(h->context, count, word),
                          .values = dzo_alloc(h->context, count, word),
+                         .operations = dzo_alloc(h->context, count, 1),
                          .at = dzo_alloc(h->context, count, sizeof *r->at)};
-  if (r->keys == NULL || r->values == NULL || r->at == NULL) {
+  if (r->keys == NULL || r->values == NULL || r->operations == NULL || r->at == NULL) {
     free_refused(r);
     return DZO_E_MEMORY;
   }
@@ -315,10 +332,15 @@ static dzo_status gather_refused(const hybrid_run *run, refused_queries *r) {
     copy_word(word, r->keys, n, p->keys, i);
     if (from->values != NULL)
       copy_word(word, r->values, n, p->values, i);
+    if (from->operations != NULL)
+      r->operations[n] = p->operations[i];
     r->at[n++] = from->at != NULL ? from->at[at] : from->first + at;
   }
-  r->source = (source){
-      .count = n, .keys = r->keys, .values = from->values != NULL ? r->values : NULL, .at = r->at};
+  r->source = (source){.count = n,
+                       .keys = r->keys,
+                       .values = from->values != NULL ? r->values : NULL,
+                       .operations = from->operations != NULL ? r->operations : NULL,
+                       .at = r->at};
   return DZO_OK;
 }
 

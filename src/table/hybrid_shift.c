@@ -2,9 +2,12 @@
 /* Copyright The dzo authors */
 /* Ranges of the hash that move from a GPU without room to the CPU. The pairs are first copied, and
  * only when all are there erased where they were, so that a failure between leaves the table as it
- * was. Cancelling has to wait for it. */
+ * was. A GPU that has not even the memory to erase gives up all its ranges, and is cleared.
+ * Cancelling has to wait for it. */
 #include "base/memory.h"
 #include "table/hybrid.h"
+
+enum { ERASED = 1 << 14 }; /* at once */
 
 /* Ranges from..to - 1 are on their way. */
 typedef struct shift_run {
@@ -47,23 +50,46 @@ static dzo_status next_piece(shift_run *run) {
   return DZO_OK;
 }
 
-static dzo_status change(shift_run *run, int part, dzo_table_operation operation) {
+static dzo_status run_batch(shift_run *run, int part, dzo_table_batch *batch) {
   table_hybrid *h = run->h;
-  if (run->count == 0)
-    return DZO_OK;
-  dzo_table_batch batch;
-  dzo_table_batch_init(&batch);
-  batch.operation = operation;
-  batch.count = run->count;
-  batch.keys = run->keys;
-  batch.values = operation == DZO_TABLE_INSERT ? run->values : NULL;
   dzo_status status;
-  while ((status = table_hybrid_fail(h, part, h->engine[part]->run(h->part[part], &batch))) ==
+  while ((status = table_hybrid_fail(h, part, h->engine[part]->run(h->part[part], batch))) ==
          DZO_E_CANCELLED) {
     run->cancelled = true;
     dzo_context_resume(h->context); /* what was done of it is no harm to do again */
   }
   return status == DZO_E_LIMIT ? DZO_E_MEMORY : status;
+}
+
+static dzo_status change(shift_run *run, int part, dzo_table_operation operation) {
+  size_t word = table_hybrid_word(run->h);
+  uint64_t most = operation == DZO_TABLE_ERASE ? ERASED : run->count;
+  for (uint64_t at = 0; at < run->count; at += most) {
+    dzo_table_batch batch;
+    dzo_table_batch_init(&batch);
+    batch.operation = operation;
+    batch.count = run->count - at < most ? run->count - at : most;
+    batch.keys = (char *)run->keys + at * word;
+    if (operation == DZO_TABLE_INSERT)
+      batch.values = (char *)run->values + at * word;
+    DZO_TRY(run_batch(run, part, &batch));
+  }
+  return DZO_OK;
+}
+
+/* Erases as many keys as the GPU may ever have to, which are not there. The workspace stays. */
+static dzo_status try_to_erase(shift_run *run) {
+  uint64_t key = 0;
+  while (table_hybrid_is_gpu(run->h, key))
+    key++;
+  for (uint64_t i = 0; i < ERASED; i++) {
+    if (run->h->wide)
+      ((uint64_t *)run->keys)[i] = key;
+    else
+      ((uint32_t *)run->keys)[i] = (uint32_t)key;
+  }
+  run->count = ERASED;
+  return change(run, ON_GPU, DZO_TABLE_ERASE);
 }
 
 /* Over all pieces of the GPU's pairs. Once more until there is nothing to erase. */
@@ -96,13 +122,27 @@ static dzo_status make_room(const shift_run *run) {
   return h->engine[ON_CPU]->reserve(h->part[ON_CPU], size);
 }
 
-static dzo_status move_pairs(shift_run *run) {
-  DZO_TRY(make_room(run));
-  dzo_status status = change_all(run, ON_CPU, DZO_TABLE_INSERT);
-  if (status == DZO_OK) {
-    run->h->share = run->from;
+/* The CPU has copies of what moves. */
+static dzo_status forget_moved(shift_run *run) {
+  table_hybrid *h = run->h;
+  h->share = run->from;
+  if (run->from > 0)
     return erase_moved(run);
-  }
+  DZO_TRY(table_hybrid_fail(h, ON_GPU, h->engine[ON_GPU]->clear(h->part[ON_GPU])));
+  dzo_status status = table_hybrid_fail(h, ON_GPU, h->engine[ON_GPU]->shrink(h->part[ON_GPU]));
+  return status == DZO_E_MEMORY ? DZO_OK : status;
+}
+
+static dzo_status move_pairs(shift_run *run) {
+  dzo_status status = run->from > 0 ? try_to_erase(run) : DZO_OK;
+  if (status == DZO_E_MEMORY)
+    run->from = 0;
+  else if (status != DZO_OK)
+    return status;
+  DZO_TRY(make_room(run));
+  status = change_all(run, ON_CPU, DZO_TABLE_INSERT);
+  if (status == DZO_OK)
+    return forget_moved(run);
   if (status == DZO_E_MEMORY)
     DZO_TRY(change_all(run, ON_CPU, DZO_TABLE_ERASE));
   return status;
