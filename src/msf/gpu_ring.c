@@ -49,6 +49,9 @@ static uint64_t wanted_batch(const msf_ring_shape *shape) {
  * the host must not wait to know. */
 static uint64_t wanted_capacity(const msf_ring_shape *shape) {
   uint64_t capacity = shape->filter.room + 2 * wanted_batch(shape);
+  uint64_t least = shape->filter.room + shape->units;
+  if (shape->most > 0 && capacity > shape->most)
+    capacity = shape->most > least ? shape->most : least;
   return capacity < MSF_FILTER_EDGES_MAX ? capacity : MSF_FILTER_EDGES_MAX;
 }
 

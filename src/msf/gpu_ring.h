@@ -67,6 +67,7 @@ typedef struct msf_ring_shape {
   msf_filter_shape filter; /* capacity is chosen by msf_ring_plan() */
   uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
   uint64_t piece;          /* that come at a time; 0: not known */
+  uint64_t most;           /* in the columns, if vertices allow it; 0: as many as are worth it */
   bool whole;              /* all chunks are whole rows, which need no staging memory */
   unsigned key_bytes;
   bool lists;  /* chunks may be lists */

@@ -170,7 +170,13 @@ static dzo_status send_packed(source_stream *s) {
 
 /* ---- Growing --------------------------------------------------------------------------------- */
 
+/* Of the memory that the context may take: a quarter for the mirror, about as much for slots. */
+enum { MIRROR_SHARE = 4, PIECE_SHARE = 512 };
+
 static msf_ring_shape shape_of(const source_stream *s, uint64_t room) {
+  uint64_t memory = s->context->memory, piece = s->chunk.count;
+  if (memory > 0 && piece > memory / PIECE_SHARE)
+    piece = memory / PIECE_SHARE + 1;
   return (msf_ring_shape){
       .filter = {.room = room,
                  .wide = s->mirror.key_bytes == 8,
@@ -178,7 +184,8 @@ static msf_ring_shape shape_of(const source_stream *s, uint64_t room) {
                  .long_ids = true,
                  .flip = s->mirror.key_bytes == 8 ? s->mirror.flip : s->mirror.flip & UINT32_MAX},
       .edges = UINT64_MAX,
-      .piece = s->chunk.count,
+      .piece = piece,
+      .most = memory / MIRROR_SHARE / sizeof(stream_edge),
       .key_bytes = s->mirror.key_bytes,
       .lists = true,
       .retain = true,

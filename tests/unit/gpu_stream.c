@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/context.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "forest_checks.h"
@@ -292,6 +293,35 @@ static void sources_equal_the_oracle(void **state) {
   assert_in_range(on_gpu, GPU_ROUNDS, GPU_ROUNDS * 2);
 }
 
+/* What the host keeps in case the GPU fails does not grow with the edges. */
+static void little_memory_is_enough_for_many_edges(void **state) {
+  (void)state;
+  need_gpu();
+  enum { N = 500, EDGES = 60000, MEMORY = 1 << 20 };
+  uint32_t *u = malloc(EDGES * sizeof *u), *v = malloc(EDGES * sizeof *v);
+  uint32_t *w = malloc(EDGES * sizeof *w);
+  assert_true(u && v && w);
+  random_source random = {99};
+  for (int i = 0; i < EDGES; i++) {
+    u[i] = (uint32_t)random_below(&random, N);
+    v[i] = (uint32_t)random_below(&random, N);
+    w[i] = (uint32_t)(EDGES - i); /* the later, the lighter: most edges are kept for a while */
+  }
+  random_graph g = {.edges = {.vertices = N, .count = EDGES, .u = u, .v = v, .weights = w}};
+  g.edges.weight_type = DZO_WEIGHT_U32;
+  oracle_forest *f = oracle_solve(&g.edges, 0, 0);
+  uint64_t memory = host->memory;
+  host->memory = MEMORY;
+  host->memory_peak = host->memory_used;
+  check_source(&g, 4000, false, false, whole, f, "little memory");
+  assert_true(dzo_context_memory_peak(host) < MEMORY);
+  host->memory = memory;
+  oracle_free(f);
+  free(u);
+  free(v);
+  free(w);
+}
+
 /* The forest's edge numbers alone, for streams whose vertices are not those of the oracle. */
 static void check_numbers(const dzo_edges *edges, uint64_t most, uint64_t limit, int maximum,
                           const oracle_forest *f, const char *what) {
@@ -421,6 +451,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(pinned_graphs_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(little_memory_is_enough_for_many_edges, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(names_break_ties, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(what_a_failing_gpu_was_told_is_not_lost, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(wrong_input_is_named, open_gpu, close_gpu),
