@@ -112,8 +112,6 @@ void cli_tally_destroy(table_tally *tally); /* NULL is fine */
 dzo_status cli_tally_add(table_tally *tally, const dzo_piece *piece);
 /* Take the result out of the table, which is freed. Keys of 32 bits are not extended. */
 dzo_status cli_tally_take(table_tally *tally, table_pairs *out);
-/* From how many records on counts of 32 bits are given up; for tests. */
-void cli_tally_set_limit(table_tally *tally, uint64_t records);
 
 /* ---- Ordering (table_order.c) ---------------------------------------------------------------- */
 

@@ -123,6 +123,11 @@ static dzo_status add_piece(builder *b, const dzo_piece *piece) {
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
+static uint64_t end_of_block(uint64_t begin, uint64_t end) {
+  enum { BLOCK = 1 << 20 };
+  return end - begin < BLOCK ? end : begin + BLOCK;
+}
+
 /* From the first of each row to the rows of each first. */
 static dzo_status group(builder *b) {
   table_build *build = b->build;
@@ -135,13 +140,18 @@ static dzo_status group(builder *b) {
     return DZO_E_MEMORY;
   /* Counts two places up, then begins one place up, which filling moves to where they belong. */
   uint32_t *at = build->offsets;
-  for (uint64_t row = 0; row < rows; row++)
-    at[b->firsts[row] + 2]++;
+  for (uint64_t row = 0; row < rows;) {
+    DZO_TRY(dzo_progress(b->context, "group", row, 2 * rows));
+    for (uint64_t stop = end_of_block(row, rows); row < stop; row++)
+      at[b->firsts[row] + 2]++;
+  }
   for (uint64_t row = 2; row <= rows + 1; row++)
     at[row] += at[row - 1];
-  DZO_TRY(dzo_progress(b->context, "group", 1, 2));
-  for (uint64_t row = 0; row < rows; row++)
-    build->order[at[b->firsts[row] + 1]++] = (uint32_t)row;
+  for (uint64_t row = 0; row < rows;) {
+    DZO_TRY(dzo_progress(b->context, "group", rows + row, 2 * rows));
+    for (uint64_t stop = end_of_block(row, rows); row < stop; row++)
+      build->order[at[b->firsts[row] + 1]++] = (uint32_t)row;
+  }
   return DZO_OK;
 }
 

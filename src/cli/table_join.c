@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 
@@ -202,9 +203,12 @@ static dzo_status use_piece(probe *p) {
   } else if (p->verify) {
     uint64_t words[DZO_RECORDS_TILE][DZO_RECORDS_FIELDS];
     uint8_t absent[DZO_RECORDS_TILE];
-    for (uint64_t i = 0; i < p->pairs; i += DZO_RECORDS_TILE)
+    for (uint64_t i = 0; i < p->pairs && status == DZO_OK; i += DZO_RECORDS_TILE) {
       p->records.fetch(p, i, p->pairs - i < DZO_RECORDS_TILE ? p->pairs : i + DZO_RECORDS_TILE,
                        words, absent);
+      if (i % (1 << 20) == 0)
+        status = dzo_progress(p->context, "pair", i, p->pairs);
+    }
   }
   p->job->times.write += cli_now() - begun;
   return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* Pairs in the order in which they are written. */
+#include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/radix.h"
@@ -90,25 +91,30 @@ static void sink(table_pairs *p, uint64_t size, uint64_t at, bool by_value) {
 }
 
 /* Gather the `top` first pairs at the front: a heap of them, whose root is the last. */
-static void select_top(const table_order *o, table_pairs *p) {
+static dzo_status select_top(dzo_context *context, const table_order *o, table_pairs *p) {
   for (uint64_t i = o->top / 2; i-- > 0;)
     sink(p, o->top, i, o->by_value);
   for (uint64_t i = o->top; i < p->count; i++) {
+    if (i % GRAIN == 0)
+      DZO_TRY(dzo_progress(context, "sort", i, p->count));
     if (!precedes(p, i, 0, o->by_value))
       continue;
     swap(p, i, 0);
     sink(p, o->top, 0, o->by_value);
   }
   p->count = o->top;
+  return DZO_OK;
 }
 
 dzo_status cli_table_order_pairs(dzo_context *context, const table_order *order,
                                  table_pairs *pairs) {
   masks m = masks_of(order, pairs->packed);
+  dzo_status status = DZO_OK;
   flip(context, pairs, m);
   if (order->top > 0 && order->top < pairs->count / FEW)
-    select_top(order, pairs);
-  dzo_status status = sort(context, order, pairs);
+    status = select_top(context, order, pairs);
+  if (status == DZO_OK)
+    status = sort(context, order, pairs);
   if (order->top > 0 && order->top < pairs->count)
     pairs->count = order->top;
   flip(context, pairs, m);

@@ -24,7 +24,7 @@ struct table_tally {
   bool wide_keys, wide_values;
   dzo_table *table;
   dzo_table *high; /* sums of the upper halves, or NULL */
-  uint64_t records, limit;
+  uint64_t records;
   u128 bound; /* no sum is farther from 0 */
   uint64_t *scratch[2];
   uint64_t capacity; /* of scratch */
@@ -45,7 +45,6 @@ dzo_status cli_tally_create(table_job *job, dzo_columns *columns, table_tally **
   t->context = context;
   t->value_type = dzo_columns_value_type(columns);
   t->wide_keys = dzo_columns_is_wide(columns);
-  t->limit = UINT32_MAX;
   t->wide_values = t->wide_keys || job->aggregate != TABLE_AGGREGATE_COUNT ||
                    (job->operation == TABLE_COUNT && records > UINT32_MAX && records != UINT64_MAX);
   dzo_status status = cli_table_create_for(job, t->wide_keys ? 64 : 32, t->wide_values ? 64 : 32,
@@ -67,8 +66,6 @@ void cli_tally_destroy(table_tally *t) {
   dzo_free(t->scratch[1]);
   dzo_free(t);
 }
-
-void cli_tally_set_limit(table_tally *t, uint64_t records) { t->limit = records; }
 
 static dzo_status make_scratch(table_tally *t, uint64_t count, int arrays) {
   if (count > t->capacity) {
@@ -202,7 +199,7 @@ static dzo_status widen(table_tally *t, bool in_halves) {
 static dzo_status add_counts(table_tally *t, const dzo_piece *piece) {
   if (t->job->operation == TABLE_DISTINCT)
     return run(t, t->table, DZO_TABLE_INSERT, piece, NULL);
-  if (!t->wide_values && piece->count > t->limit - t->records)
+  if (!t->wide_values && piece->count > UINT32_MAX - t->records)
     DZO_TRY(widen(t, false));
   return run(t, t->table, DZO_TABLE_ADD, piece, NULL);
 }

@@ -5,6 +5,7 @@
  * exchange, which partitions in place by one bit after another. */
 #include <string.h>
 
+#include "base/context.h"
 #include "base/memory.h"
 #include "cli/table.h"
 
@@ -90,9 +91,10 @@ static void sort_few(row *list, uint64_t count) {
   }
 }
 
-static void sort_by_bit(row *list, uint64_t count, int bit) {
+/* A cancel leaves it as it is. */
+static void sort_by_bit(const dzo_context *context, row *list, uint64_t count, int bit) {
   enum { FEW = 24 };
-  while (count > FEW && bit >= 0) {
+  while (count > FEW && bit >= 0 && !dzo_is_cancelled(context)) {
     uint64_t low = 0, high = count;
     while (low < high) {
       if ((list[low].key >> bit & 1) == 0) {
@@ -104,7 +106,7 @@ static void sort_by_bit(row *list, uint64_t count, int bit) {
       list[low] = moved;
     }
     bit--;
-    sort_by_bit(list, low, bit);
+    sort_by_bit(context, list, low, bit);
     list += low;
     count -= low;
   }
@@ -114,7 +116,7 @@ static void sort_by_bit(row *list, uint64_t count, int bit) {
 
 static dzo_status sort(dzo_context *context, rows *r) {
   DZO_TRY(dzo_progress(context, "verify", 0, 0));
-  sort_by_bit(r->list, r->count, 63);
+  sort_by_bit(context, r->list, r->count, 63);
   return dzo_progress(context, "verify", 0, 0);
 }
 
@@ -210,7 +212,7 @@ static void join_runs(const table_job *job, const row *a, uint64_t count, const 
   for (uint64_t k = 0; k < count2; k++)
     first = b[k].value < first ? b[k].value : first;
   sum->matched += count2 > 0 ? count : 0;
-  for (uint64_t i = 0; i < count; i++) {
+  for (uint64_t i = 0; i < count && !dzo_is_cancelled(job->call->context); i++) {
     if (job->operation == TABLE_LOOKUP) {
       uint64_t value = count2 == 0 ? 0 : values2 != NULL ? values2[first] : first;
       sum->digest += table_digest(a[i].value, value, count2 > 0);
@@ -250,6 +252,8 @@ cli_exit cli_table_verify_join(table_job *job, uint64_t digest) {
     status = sort(context, &sides[i]);
   if (result == CLI_DONE && status == DZO_OK)
     join_sorted(job, &sides[0], &sides[1], &sum);
+  if (result == CLI_DONE && status == DZO_OK)
+    status = dzo_progress(context, "verify", 0, 0);
   release(&sides[0]);
   release(&sides[1]);
   if (result != CLI_DONE)

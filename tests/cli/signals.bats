@@ -68,6 +68,22 @@ soon() {
   done
 }
 
+@test "Ctrl-C while making keys, counting, joining, looking up, verifying" {
+  dzo generate keys --count 30000000 --distribution zipf -o k.raw -q
+  dzo generate keys --count 6000000 --range 40000000 -o u.raw -q
+  for words in "generate keys --count 2000000000 -o x.raw" "table count k.raw --type u32 -o x.csv" \
+    "table join k.raw u.raw --type u32 -o x.csv" "table lookup k.raw k.raw --type u32 -o x.csv" \
+    "table count k.raw --type u32 --verify --json" "table join k.raw k.raw --type u32 --json --verify"; do
+    for delay in 0.2 1.2; do
+      # shellcheck disable=SC2086
+      soon interrupt INT $delay $words
+      [ "$code" -eq 130 ] || [ "$code" -eq 0 ]
+      [ "$code" -eq 0 ] || no_leftovers k.raw u.raw
+      rm -f x.csv x.raw
+    done
+  done
+}
+
 @test "nohup protects from SIGHUP" {
   (
     trap '' HUP
@@ -95,16 +111,21 @@ soon() {
   mkfifo pipe
   sleep 20 >pipe &
   sleeper=$!
-  "$DZO_PROGRAM" msf - <pipe >out 2>err &
-  pid=$!
-  sleep 0.3
-  begun=$(date +%s)
-  kill -TERM $pid
-  code=0
-  wait $pid || code=$?
+  for words in "msf -" "table count -" "table lookup - old -o x.csv"; do
+    echo 1 >old
+    # shellcheck disable=SC2086
+    "$DZO_PROGRAM" $words <pipe >out 2>err &
+    pid=$!
+    sleep 0.3
+    begun=$(date +%s)
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    [ "$code" -eq 143 ]
+    [ $(($(date +%s) - begun)) -lt 5 ]
+    no_leftovers old pipe
+  done
   kill $sleeper
-  [ "$code" -eq 143 ]
-  [ $(($(date +%s) - begun)) -lt 5 ]
 }
 
 @test "a second signal stops at once" {
