@@ -48,12 +48,11 @@ DZO_ITEM void give(table_cpu_task *task, uint64_t i, dzo_table_operation operati
 /* ---- One query at a time --------------------------------------------------------------------- */
 
 /* A query whose pair stands in a slot. Returns the value found. */
-DZO_ITEM uint64_t hit(table_cpu_task *task, uint64_t *b, unsigned slot, uint64_t hash,
+DZO_ITEM uint64_t hit(table_cpu_task *task, uint64_t *b, unsigned slot, uint64_t number,
                       dzo_table_operation operation, uint64_t value) {
   uint64_t old = value_at(b, slot);
   if (operation == DZO_TABLE_ERASE) {
     task->erased++;
-    uint64_t number = table_cpu_region_of(task->store, hash);
     table_cpu_region *region = &task->store->regions[number];
     bool full = empty_slots(b) == 0;
     region->failures -= region->failures > 0;
@@ -110,15 +109,13 @@ static bool take_room(table_cpu_task *task) {
   return false;
 }
 
-/* A new key: both buckets are known not to hold it. A region that has refused one refuses all for
- * the rest of the batch, so that a key is refused each time. */
-static dzo_table_answer create(table_cpu_task *task, table_cpu_place place, uint64_t key,
-                               uint64_t value) {
+/* A new key, for which there is no free slot. A region that has refused one refuses all for the
+ * rest of the batch, so that a key is refused each time. */
+static dzo_table_answer create_elsewhere(table_cpu_task *task, table_cpu_place place, uint64_t key,
+                                         uint64_t value) {
   table_cpu_store *s = task->store;
   table_cpu_region *region = &s->regions[place.region];
-  if (region->closed == task->table->serial)
-    return DZO_TABLE_REFUSED;
-  if (put_in_buckets(s, place, key, value))
+  if (put_by_moves(s, place, key, value))
     return DZO_TABLE_INSERTED;
   if (take_room(task)) {
     if (put_in_overflow(s, region, key, value))
@@ -129,34 +126,40 @@ static dzo_table_answer create(table_cpu_task *task, table_cpu_place place, uint
   return DZO_TABLE_REFUSED;
 }
 
-/* All that a query may need. */
-static dzo_table_answer ask(table_cpu_task *task, uint64_t hash, dzo_table_operation operation,
-                            uint64_t key, uint64_t value, uint64_t *seen) {
+/* All that a query may need. What most need has few branches, since they cannot be foreseen. */
+DZO_ITEM dzo_table_answer ask(table_cpu_task *task, table_cpu_place place,
+                              dzo_table_operation operation, uint64_t key, uint64_t value,
+                              uint64_t *seen) {
   if (DZO_UNLIKELY(key >= RESERVED))
     return ask_side(task, operation, key, value, seen);
   table_cpu_store *s = task->store;
-  table_cpu_place place = table_cpu_find_place(s, hash);
-  uint64_t *b = table_cpu_bucket(s, place.first);
-  unsigned slots = slots_of(b, key);
-  bool ends = empty_slots(b) != 0;
-  if (slots == 0 && !ends) {
-    b = table_cpu_bucket(s, place.second);
-    slots = slots_of(b, key);
-    ends = empty_slots(b) != 0;
-  }
-  if (slots != 0) {
-    *seen = hit(task, b, lowest(slots), hash, operation, value);
+  uint64_t *first = table_cpu_bucket(s, place.first);
+  uint64_t *second = table_cpu_bucket(s, place.second);
+  unsigned in_first = slots_of(first, key), in_second = slots_of(second, key);
+  if ((in_first | in_second) != 0) {
+    uint64_t *b = in_first != 0 ? first : second;
+    *seen =
+        hit(task, b, lowest(in_first != 0 ? in_first : in_second), place.region, operation, value);
     return DZO_TABLE_FOUND;
   }
   table_cpu_region *region = &s->regions[place.region];
-  if (DZO_UNLIKELY(region->pairs > 0) && !ends) {
+  if (DZO_UNLIKELY(region->pairs > 0)) {
     table_cpu_node *node = table_cpu_overflow_find(region, key);
     if (node != NULL && node->alive != 0) {
       *seen = hit_node(task, region, node, operation, value);
       return DZO_TABLE_FOUND;
     }
   }
-  return creates(operation) ? create(task, place, key, value) : DZO_TABLE_ABSENT;
+  if (!creates(operation))
+    return DZO_TABLE_ABSENT;
+  if (DZO_UNLIKELY(region->closed == task->table->serial))
+    return DZO_TABLE_REFUSED;
+  unsigned free_first = free_slots(first), free_second = free_slots(second);
+  if (DZO_UNLIKELY((free_first | free_second) == 0))
+    return create_elsewhere(task, place, key, value);
+  fill_slot(region, free_first != 0 ? first : second, free_first != 0 ? free_first : free_second,
+            key, value);
+  return DZO_TABLE_INSERTED;
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
@@ -191,7 +194,8 @@ DZO_ITEM bool try_first(table_cpu_task *task, uint64_t i, uint64_t hash,
   uint64_t *b = first_bucket(task->store, hash);
   unsigned slots = slots_of(b, key);
   if (slots != 0) {
-    give(task, i, operation, DZO_TABLE_FOUND, hit(task, b, lowest(slots), hash, operation, value));
+    give(task, i, operation, DZO_TABLE_FOUND,
+         hit(task, b, lowest(slots), table_cpu_region_of(task->store, hash), operation, value));
     return true;
   }
   unsigned empty = empty_slots(b);
@@ -206,30 +210,34 @@ DZO_ITEM bool try_first(table_cpu_task *task, uint64_t i, uint64_t hash,
   return true;
 }
 
-DZO_ITEM void prefetch_second(const table_cpu_store *s, uint64_t hash) {
-  DZO_PREFETCH_WRITE(table_cpu_bucket(s, table_cpu_find_place(s, hash).second));
+/* Not where a key was refused, which must not find an EMPTY slot in this batch. */
+static void tidy_after(table_cpu_task *task) {
+  uint64_t number = task->untidy - 1;
+  task->untidy = 0;
+  if (task->store->regions[number].closed != task->table->serial)
+    tidy(task->store, number);
 }
 
 DZO_ITEM void work_group(table_cpu_task *task, uint64_t begin, unsigned count,
                          const uint64_t *hashes, dzo_table_operation operation) {
   const uint64_t *items = task->items;
+  table_cpu_place places[GROUP];
   unsigned left[GROUP], lefts = 0;
   for (unsigned j = 0; j < count; j++)
     if (!try_first(task, begin + j, hashes[j], operation_of(task, begin + j, operation))) {
-      prefetch_second(task->store, hashes[j]);
+      places[lefts] = table_cpu_find_place(task->store, hashes[j]);
+      DZO_PREFETCH_WRITE(table_cpu_bucket(task->store, places[lefts].second));
       left[lefts++] = j;
     }
   for (unsigned k = 0; k < lefts; k++) {
     uint64_t i = begin + left[k], seen = 0;
     dzo_table_operation own = operation_of(task, i, operation);
     dzo_table_answer answer =
-        ask(task, hashes[left[k]], own, KEY_OF(items, i), VALUE_OF(items, i), &seen);
+        ask(task, places[k], own, KEY_OF(items, i), VALUE_OF(items, i), &seen);
     give(task, i, own, answer, seen);
   }
-  if (operation >= DZO_TABLE_ERASE && DZO_UNLIKELY(task->untidy != 0)) {
-    tidy(task->store, task->untidy - 1);
-    task->untidy = 0;
-  }
+  if (operation >= DZO_TABLE_ERASE && DZO_UNLIKELY(task->untidy != 0))
+    tidy_after(task);
 }
 
 DZO_ITEM void work_as(table_cpu_task *task, dzo_table_operation operation) {
