@@ -20,6 +20,7 @@ typedef struct table_gpu_sizes {
   uint64_t piece;        /* queries of a batch in GPU memory done at a time */
   uint64_t host_piece;   /* in host memory */
   uint64_t direct;       /* finds fewer than these are not brought to parts */
+  uint64_t heavy;        /* queries fewer than these are not looked at for shared keys */
 } table_gpu_sizes;
 
 typedef struct table_gpu {
@@ -61,6 +62,18 @@ dzo_status table_gpu_read_counters(table_gpu *g);
 
 /* ---- gpu_piece.c ----------------------------------------------------------------------------- */
 
+/* Of a piece whose queries were made one a key: what it was. */
+typedef struct table_heavy {
+  bool used;
+  uint64_t count;
+  const void *keys;
+  uint8_t *answers;
+  uint32_t *first;         /* of the unique queries, the positions, */
+  uint8_t *unique_answers; /* and answers */
+  uint64_t reserved;       /* bytes of workspace before the unique queries */
+  void *kept;              /* where they are instead, if that was too little */
+} table_heavy;
+
 /* A part of a batch; arrays in device memory. */
 typedef struct table_piece {
   int operation;
@@ -73,6 +86,8 @@ typedef struct table_piece {
   table_partition partition; /* of table_piece_start() */
   table_batch_run run;
   bool direct;
+  bool mixed; /* the keys are mixed already */
+  table_heavy heavy;
 } table_piece;
 
 /* So many queries fit the workspace at a time. */
@@ -81,6 +96,18 @@ uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch);
  */
 dzo_status table_piece_start(table_gpu *g, table_piece *piece);
 dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch);
+
+/* ---- gpu_heavy.c ----------------------------------------------------------------------------- */
+
+/* Where many queries of a piece share keys: makes it one of a query a key. `bytes`: workspace that
+ * the piece itself takes at most. Else it is left as it is. */
+dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t bytes);
+/* The piece takes so much workspace: its queries must not lie there. */
+dzo_status table_heavy_keep(table_gpu *g, table_piece *piece, uint64_t bytes);
+void table_heavy_drop(table_gpu *g, table_piece *piece);
+/* The answers of all queries, from those of the unique ones, and their counts; drops it. */
+dzo_status table_heavy_end(table_gpu *g, table_piece *piece, const dzo_table_batch *unique,
+                           dzo_table_batch *batch);
 
 /* ---- gpu_batch.c ----------------------------------------------------------------------------- */
 

@@ -55,6 +55,7 @@ static dzo_status take_workspace(table_gpu *g, table_piece *piece) {
   void *workspace;
   piece->partition = partition_of(g, piece);
   uint64_t bytes = place_run(g, piece, NULL);
+  DZO_TRY(table_heavy_keep(g, piece, bytes));
   DZO_TRY(dzo_unit_workspace(g->unit, bytes, &workspace));
   place_run(g, piece, workspace);
   return DZO_OK;
@@ -143,7 +144,7 @@ static uint32_t region_limit(const table_gpu *g) {
 static dzo_status start_change(table_gpu *g, table_piece *piece) {
   table_partition *p = &piece->partition;
   DZO_TRY(take_workspace(g, piece));
-  DZO_TRY(table_partition_run(g->unit, p, piece->keys, false, piece->values,
+  DZO_TRY(table_partition_run(g->unit, p, piece->keys, piece->mixed, piece->values,
                               piece->operation == DZO_TABLE_ADD ? 1 : 0, piece->codes));
   table_batch_run *run = &piece->run;
   run->items = p->items[p->at];
@@ -161,13 +162,27 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
   return table_partition_back(g->unit, p, piece->results, piece->answers, piece->codes);
 }
 
-dzo_status table_piece_start(table_gpu *g, table_piece *piece) {
+static dzo_status share(table_gpu *g, table_piece *piece) {
+  piece->partition = partition_of(g, piece);
+  return table_heavy_begin(g, piece, place_run(g, piece, NULL));
+}
+
+static dzo_status start_piece(table_gpu *g, table_piece *piece) {
   bool find = piece->operation == DZO_TABLE_FIND;
+  if (!find)
+    DZO_TRY(share(g, piece));
   if (!find)
     DZO_TRY(make_room(g, piece));
   DZO_TRY(table_gpu_zero_counters(g));
   DZO_TRY(find ? start_find(g, piece) : start_change(g, piece));
   return table_gpu_read_counters(g);
+}
+
+dzo_status table_piece_start(table_gpu *g, table_piece *piece) {
+  dzo_status status = start_piece(g, piece);
+  if (status != DZO_OK)
+    table_heavy_drop(g, piece);
+  return status;
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */
@@ -270,7 +285,7 @@ static dzo_status finish_rest(table_gpu *g, table_piece *piece) {
   return rest;
 }
 
-dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
+static dzo_status finish_piece(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
   DZO_TRY(dzo_unit_wait(g->unit, 0));
   dzo_status status = DZO_OK;
   if (g->seen->spilled > 0 || g->seen->put_off > 0)
@@ -284,5 +299,16 @@ dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch 
   batch->refused += g->seen->refused;
   if (piece->operation != DZO_TABLE_FIND && piece->operation != DZO_TABLE_ERASE)
     g->fresh = (double)g->seen->inserted / (double)piece->count;
+  return status;
+}
+
+dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
+  if (!piece->heavy.used)
+    return finish_piece(g, piece, batch);
+  dzo_table_batch unique = {.size = sizeof unique};
+  dzo_status status = finish_piece(g, piece, &unique);
+  if (status == DZO_OK || status == DZO_E_MEMORY)
+    DZO_TRY(table_heavy_end(g, piece, &unique, batch));
+  table_heavy_drop(g, piece);
   return status;
 }

@@ -5,6 +5,7 @@
 #include "table/gpu_aggregate.h"
 #include "table/gpu_codes.h"
 #include "table/gpu_find.h"
+#include "table/gpu_heavy.h"
 #include "table/gpu_partition.h"
 #include "table/gpu_rebuild.h"
 #include "table/gpu_region.h"
@@ -242,4 +243,21 @@ dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *
 void table_gpu_view_close(dzo_unit *unit, table_gpu_view *view) {
   (void)unit;
   *view = (table_gpu_view){0};
+}
+
+dzo_status table_heavy_answers(dzo_unit *unit, const uint32_t *first, const uint8_t *unique_answers,
+                               uint64_t unique, uint8_t *answers) {
+  (void)first;
+  (void)unique_answers;
+  (void)unique;
+  (void)answers;
+  return missing(unit);
+}
+
+dzo_status table_heavy_refuse(dzo_unit *unit, uint8_t *answers, uint64_t count,
+                              table_counters *counters) {
+  (void)answers;
+  (void)count;
+  (void)counters;
+  return missing(unit);
 }

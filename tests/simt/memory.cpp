@@ -71,17 +71,21 @@ static void *fresh(size_t bytes) {
   void *memory = NULL;
 #ifdef SIMT_TSAN
   if (bytes >= LARGE) {
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory != MAP_FAILED ? memory : NULL;
   }
 #endif
-  return posix_memalign(&memory, 256, bytes == 0 ? 1 : bytes) == 0 ? memory : NULL;
+#ifdef SIMT_ASAN
+  bytes -= bytes > 0; /* it fences in each allocation */
+#endif
+  /* Nothing else begins where it ends: a pointer to there tells which it is of. */
+  return posix_memalign(&memory, 256, bytes + 1) == 0 ? memory : NULL;
 }
 
 static void end(void *memory, size_t bytes) {
 #ifdef SIMT_TSAN
   if (bytes >= LARGE) {
-    munmap(memory, bytes);
+    munmap(memory, bytes + 1);
     return;
   }
 #endif

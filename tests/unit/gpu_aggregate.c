@@ -207,8 +207,8 @@ static void check(gpu *g, trial t) {
 static const uint64_t counts[] = {1, 2, 33, 8191, 20003};
 enum { MANY = 60001 };
 #else
-static const uint64_t counts[] = {1, 2, 33, 8191, 8192, 100003, 3000001};
-enum { MANY = 20000001 };
+static const uint64_t counts[] = {1, 2, 33, 8191, 8192, 100003, 300001};
+enum { MANY = 2000001 };
 #endif
 enum { COUNTS = sizeof counts / sizeof *counts };
 

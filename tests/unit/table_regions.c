@@ -53,7 +53,7 @@ static pair_of begin(dzo_context *context, bool wide, double load, uint32_t regi
                .unit = dzo_context_gpu(context),
                .plan = {.context = context, .wide = wide, .max_load = load, .seed = 5}};
   table_gpu_sizes sizes = {
-      .region_slots = region_slots, .piece = 3000, .host_piece = 700, .direct = 1000};
+      .region_slots = region_slots, .piece = 3000, .host_piece = 700, .direct = 1000, .heavy = 500};
   assert_int_equal(table_gpu_create(&p.plan, &sizes, &p.table), DZO_OK);
   p.oracle = oracle_table_make(wide ? 64 : 32);
   return p;
@@ -64,7 +64,7 @@ static pair_of begin_fixed(dzo_context *context, bool wide, double load, uint64_
   table_engine_cuda.destroy(p.table);
   p.plan.fixed = true;
   p.plan.capacity = capacity;
-  table_gpu_sizes sizes = {.region_slots = 1024, .host_piece = 900};
+  table_gpu_sizes sizes = {.region_slots = 1024, .host_piece = 900, .heavy = 300};
   assert_int_equal(table_gpu_create(&p.plan, &sizes, &p.table), DZO_OK);
   return p;
 }

@@ -13,13 +13,14 @@
 #include <cmocka.h>
 
 #include "linearizable.h"
+#include "table/engine.h"
 #include "table/gpu_view.h"
 #include "view_kernels.h"
 
 #if defined(DZO_TEST_TINY) || defined(DZO_TEST_SMALL)
 enum { SMALL = 1, ROUNDS = 3, OPERATIONS = 20000 };
 #else
-enum { SMALL = 0, ROUNDS = 20, OPERATIONS = 1000000 };
+enum { SMALL = 0, ROUNDS = 6, OPERATIONS = 400000 };
 #endif
 
 typedef struct fixture {
@@ -360,7 +361,10 @@ static void check_contents(dzo_table *table, bool wide, view_load load, view_ran
   uint8_t *seen = calloc(load.keys, 1);
   assert_true(keys != NULL && values != NULL && seen != NULL);
   assert_int_equal(spread * inverse, 1);
-  assert_int_equal(dzo_table_export_into(table, keys, values), DZO_OK);
+  dzo_status status = dzo_table_export_into(table, keys, values);
+  if (status != DZO_OK)
+    print_message("%s\n", dzo_context_message(table->context));
+  assert_int_equal(status, DZO_OK);
   for (uint64_t i = 0; i < size; i++) {
     uint64_t key = wide ? ((uint64_t *)keys)[i] : ((uint32_t *)keys)[i];
     uint64_t id = wide ? key * inverse : (uint32_t)(key * inverse);
