@@ -82,11 +82,11 @@ typedef struct cli_call cli_call;
 
 typedef struct cli_command {
   const char *name;
-  const char *summary;                        /* one line without a full stop */
+  const char *summary; /* one line without a full stop */
   cli_operand operands[CLI_MAX_OPERANDS + 1];
-  const cli_option *options;                  /* its own, besides the common ones; or NULL */
-  size_t settings_size;                       /* of a struct that begins with cli_common */
-  const char *const *examples;                /* NULL-terminated command lines */
+  const cli_option *options;   /* its own, besides the common ones; or NULL */
+  size_t settings_size;        /* of a struct that begins with cli_common */
+  const char *const *examples; /* NULL-terminated command lines */
   cli_exit (*run)(cli_call *call);
 } cli_command;
 

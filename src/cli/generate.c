@@ -327,7 +327,8 @@ static const cli_option options[] = {
      .choices = generate_key_types,
      .initial = "u32",
      SETTING(type),
-     .help = "keys: unsigned integers of 32 or 64 bits."},
+     .help = "keys: unsigned integers of 32 or 64 bits; without it, a FILE that ends in .u64 has "
+             "those of 64."},
     {.name = "range",
      .kind = CLI_COUNT,
      .argument = "N",

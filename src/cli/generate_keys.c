@@ -27,7 +27,10 @@ typedef struct keys_job {
 static void fill_options(keys_job *job) {
   const generate_settings *s = job->settings;
   dzo_keys_options *o = &job->options;
+  dzo_integer named;
   job->type = strcmp(s->type, "u64") == 0 ? DZO_INTEGER_U64 : DZO_INTEGER_U32;
+  if (!cli_given(job->call, "type") && cli_records_type_of_suffix(s->output, &named))
+    job->type = dzo_integer_is_wide(named) ? DZO_INTEGER_U64 : DZO_INTEGER_U32;
   o->most = job->type == DZO_INTEGER_U64 ? UINT64_MAX : UINT32_MAX;
   if (s->range != 0)
     o->most = s->range - 1;
@@ -158,7 +161,7 @@ static void report_json(const keys_job *job) {
   cli_json_text(&json, "format", cli_records_formats[job->format]);
   cli_json_count(&json, "bytes", cli_file_size(s->output));
   cli_json_count(&json, "count", s->count);
-  cli_json_text(&json, "type", s->type);
+  cli_json_text(&json, "type", dzo_integer_name(job->type));
   cli_json_close_object(&json);
   cli_json_text(&json, "generator", "keys");
   cli_json_text(&json, "distribution", s->distribution);
@@ -186,7 +189,8 @@ static void report_text(const keys_job *job, FILE *out) {
   char write[32];
   cli_seconds_text(job->write, write);
   (void)fprintf(out, "keys          %s (%s)\ncount         %llu\ntype          %s\n", s->output,
-                cli_records_formats[job->format], (unsigned long long)s->count, s->type);
+                cli_records_formats[job->format], (unsigned long long)s->count,
+                dzo_integer_name(job->type));
   (void)fprintf(out, "distribution  %s\ntime          write %s\n", s->distribution, write);
   if (s->common.verify)
     (void)fputs("verified      the file reads back as the same keys\n", out);

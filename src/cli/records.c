@@ -8,13 +8,24 @@
 
 const char *const cli_records_formats[] = {"csv", "npy", "raw", NULL};
 
+bool cli_records_type_of_suffix(const char *path, dzo_integer *out) {
+  const char *dot = strrchr(path, '.');
+  for (unsigned i = DZO_INTEGER_U32; dot != NULL && i <= DZO_INTEGER_I64; i++)
+    if (strcmp(dot + 1, dzo_integer_name((dzo_integer)i)) == 0) {
+      *out = (dzo_integer)i;
+      return true;
+    }
+  return false;
+}
+
 static dzo_records_format format_of_suffix(const char *path) {
   static const struct {
     const char *suffix;
     dzo_records_format format;
-  } rows[] = {{".npy", DZO_RECORDS_NPY}, {".raw", DZO_RECORDS_RAW}, {".bin", DZO_RECORDS_RAW},
-              {".u32", DZO_RECORDS_RAW}, {".u64", DZO_RECORDS_RAW}, {".i32", DZO_RECORDS_RAW},
-              {".i64", DZO_RECORDS_RAW}};
+  } rows[] = {{".npy", DZO_RECORDS_NPY}, {".raw", DZO_RECORDS_RAW}, {".bin", DZO_RECORDS_RAW}};
+  dzo_integer type;
+  if (cli_records_type_of_suffix(path, &type))
+    return DZO_RECORDS_RAW;
   const char *dot = strrchr(path, '.');
   for (size_t i = 0; dot != NULL && i < sizeof rows / sizeof rows[0]; i++)
     if (strcmp(dot, rows[i].suffix) == 0)

@@ -5,6 +5,7 @@
 #define DZO_CLI_RECORDS_H
 
 #include "cli/cli.h"
+#include "io/integer.h"
 #include "io/records.h"
 
 /* By dzo_records_format: "csv", "npy", "raw". */
@@ -15,5 +16,8 @@ extern const char *const cli_records_formats[];
  * binary data would go to a terminal. */
 cli_exit cli_records_format(const cli_call *call, const char *option, const char *name,
                             const char *path, dzo_records_format *out);
+
+/* The type of raw numbers that a suffix such as .u32 stands for; false if it is none of these. */
+bool cli_records_type_of_suffix(const char *path, dzo_integer *out);
 
 #endif

@@ -130,7 +130,9 @@ static const cli_option options[] = {
      .kind = CLI_CHOICE,
      .choices = types,
      SETTING(type),
-     .help = "What raw keys are; and what the keys of a CSV column must fit, i64 without it."},
+     .help =
+         "What raw keys are, where FILE does not end in .u32 or the like; and what the keys of a "
+         "CSV column must fit, i64 without it."},
     {.name = "column",
      .kind = CLI_TEXT,
      .argument = "NAME",

@@ -46,7 +46,8 @@ cli_exit cli_table_open(table_job *job, int which, dzo_columns **out) {
     options.column_if_any = true;
   }
   const char *type = which == 1 && s->type2 != NULL ? s->type2 : s->type;
-  options.key_typed = type_of(type, &options.key_type);
+  options.key_typed = type_of(type, &options.key_type) ||
+                      cli_records_type_of_suffix(job->paths[which], &options.key_type);
   options.value_typed = type_of(s->values_type, &options.value_type);
   job->call->progress.file_bytes = cli_file_size(job->paths[which]);
   dzo_status status = dzo_columns_open(job->call->context, job->paths[which], &options, out);

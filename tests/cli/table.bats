@@ -362,6 +362,13 @@ END
   one_error "<stdin>: "
   expect 3 table count k.raw --type u32 --column id --format raw
   one_error "k.raw: raw numbers have no column 'id'"
+  dzo generate keys --count 3 -o k.u32
+  dzo generate keys --count 3 -o k.u64
+  [ "$(stat -c %s k.u32 k.u64 | xargs)" = "12 24" ]
+  table count k.u32 --type u32 -q >wanted
+  gives wanted count k.u32
+  table count k.u64 --type u64 -q >wanted
+  gives wanted count k.u64 --verify
   printf '12\n34\n5\n' >text.raw
   printf '%s\n' key,count 5,1 12,1 34,1 >wanted
   gives wanted count text.raw --type u32
