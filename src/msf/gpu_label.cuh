@@ -128,21 +128,37 @@ __device__ __forceinline__ void msf_place_components(const msf_work &w, u32 comp
 
 /* Vertices in the order of components, a slice of that order after the other: what is written all
  * over stays in the cache until it is full of it. */
+__device__ __forceinline__ void msf_list_slice(const msf_work &w, u32 begin, u32 slice) {
+  u32 step = gridDim.x * blockDim.x;
+  for (u32 base = blockIdx.x * blockDim.x + threadIdx.x; base < w.n; base += MSF_ROOT_STEP * step) {
+    u32 at[MSF_ROOT_STEP], x[MSF_ROOT_STEP];
+#pragma unroll
+    for (u32 j = 0; j < MSF_ROOT_STEP; j++) {
+      u32 u = base + j * step;
+      at[j] = u < w.n ? w.place[u] : MSF_NONE;
+      x[j] = u < w.n && begin == 0 ? w.label[u] : MSF_NONE;
+    }
+    if (begin == 0) { /* places among members become places among all */
+#pragma unroll
+      for (u32 j = 0; j < MSF_ROOT_STEP; j++)
+        at[j] = x[j] != MSF_NONE ? at[j] + dzo_load_shared(&w.member_base[x[j]]) : MSF_NONE;
+    }
+#pragma unroll
+    for (u32 j = 0; j < MSF_ROOT_STEP; j++) {
+      u32 u = base + j * step;
+      if (begin == 0 && u < w.n)
+        w.place[u] = at[j];
+      if (at[j] - begin < slice && at[j] != MSF_NONE)
+        w.listed[at[j]] = u;
+    }
+  }
+}
+
 __device__ __forceinline__ void msf_list_members(const msf_work &w) {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   u32 least = max(w.n / MSF_MOST_SLICES, (u32)MSF_THREADS);
   u32 slice = (u32)max(w.cache / (2 * sizeof(u32)), (u64)least);
   for (u32 begin = 0; begin < w.n; begin += min(slice, w.n))
-    for (u32 u = thread; u < w.n; u += threads) {
-      u32 at = w.place[u];
-      if (begin == 0) {
-        u32 x = w.label[u];
-        at = x != MSF_NONE ? at + dzo_load_shared(&w.member_base[x]) : MSF_NONE;
-        w.place[u] = at;
-      }
-      if (at - begin < slice && at != MSF_NONE)
-        w.listed[at] = u;
-    }
+    msf_list_slice(w, begin, slice);
 }
 
 /* All blocks together. */
