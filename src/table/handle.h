@@ -32,7 +32,7 @@ typedef struct handle_level {
    * are. Of 32-bit tables: of keys that have no slot, and of more than 32 bits. */
   uint64_t absent;
   uint64_t limit;  /* pairs before it should grow */
-  uint64_t nodes;  /* in a region's overflow, before all is made anew */
+  uint64_t nodes;  /* in an overflow before all is made anew; accessed atomically */
   uint32_t *made;  /* [regions]: pairs put under the lock since it was cleared */
   uint64_t *marks; /* [regions][mark_words]: buckets that overflowed */
   uint64_t mark_words;

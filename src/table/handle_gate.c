@@ -172,5 +172,5 @@ uint64_t handle_count(const table_share *share) {
   for (const dzo_table_handle *h = __atomic_load_n(&share->handles, __ATOMIC_ACQUIRE); h != NULL;
        h = h->next)
     count += __atomic_load_n(&h->net, __ATOMIC_RELAXED);
-  return (uint64_t)count;
+  return count < 0 ? 0 : (uint64_t)count; /* one that erased came before one that inserted */
 }

@@ -46,7 +46,7 @@ handle_outcome handle_make_room(dzo_table_handle *h, uint64_t hash, uint64_t key
   bool is_crowded = false;
   if (handle_lock(h, l, region)) {
     outcome = is_full(h, l) ? HANDLE_REFUSED : put_alone(h, l, hash, key, value);
-    is_crowded = l->s.regions[region].nodes > l->nodes;
+    is_crowded = l->s.regions[region].nodes > __atomic_load_n(&l->nodes, __ATOMIC_RELAXED);
     handle_unlock(l, region);
   }
   handle_leave(h);
@@ -91,6 +91,7 @@ handle_outcome handle_rebuild(dzo_table_handle *h, uint64_t number) {
       l->retired = share->retired;
       __atomic_store_n(&share->retired, l, __ATOMIC_RELAXED);
     } else {
+      __atomic_store_n(&l->nodes, 2 * l->nodes, __ATOMIC_RELAXED); /* not again at once */
       handle_unlock_all(l);
       outcome = HANDLE_REFUSED;
     }
@@ -126,8 +127,9 @@ void handle_count_insert(dzo_table_handle *h) {
   uint64_t count = handle_count(share), limit = l->limit, number = l->number;
   handle_leave(h);
   if (count >= limit) {
-    (void)handle_rebuild(h, number);
-    h->credit = 0;
+    /* Without memory, all slots were looked at in vain. */
+    bool grew = handle_rebuild(h, number) != HANDLE_REFUSED;
+    h->credit = grew ? 0 : limit / 8 + MOST_CREDIT;
     return;
   }
   /* All handles together do not get far beyond the limit. */

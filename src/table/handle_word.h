@@ -41,6 +41,7 @@ DZO_ITEM void look_into(uint64_t *bucket, uint64_t key, unsigned start, bool wid
   unsigned slots = wide ? TABLE_CPU_WIDE_SLOTS : TABLE_CPU_NARROW_SLOTS;
   uint64_t absent = narrow_absent(key);
   unsigned own = 0, empty = 0;
+#pragma GCC unroll 8
   for (unsigned i = 0; i < slots; i++) {
     uint64_t x = word_load(bucket + (wide ? 2 * i : i));
     bool is_own = wide ? x == key : (uint32_t)x == (uint32_t)key || x == absent;

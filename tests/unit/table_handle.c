@@ -254,6 +254,64 @@ static void test_no_memory(void **unused) {
   assert_int_equal(memory.alive, 0);
 }
 
+typedef struct stingy {
+  size_t most; /* bytes of a block */
+  uint64_t refused;
+} stingy;
+
+static void *allocate_little(void *user, size_t bytes) {
+  stingy *s = user;
+  s->refused += bytes > s->most;
+  return bytes > s->most ? NULL : aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+}
+
+static void release_little(void *user, void *pointer) {
+  (void)user;
+  free(pointer);
+}
+
+/* A table that cannot grow does not try with every key. */
+static void test_never_memory(void **unused) {
+  (void)unused;
+  stingy s = {SIZE_MAX, 0};
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.threads = 1;
+  options.device = DZO_DEVICE_CPU;
+  options.allocator.user = &s;
+  options.allocator.allocate = allocate_little;
+  options.allocator.release = release_little;
+  dzo_context *context;
+  assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
+  for (int shape = 0; shape < SHAPES; shape++) {
+    table_shape limited = shapes[shape];
+    limited.capacity = 2000;
+    dzo_table *table = table_of(context, limited);
+    dzo_table_handle *h;
+    assert_int_equal(dzo_table_handle_create(table, &h), DZO_OK);
+    s = (stingy){12000, 0};
+    uint64_t in = 0, refused = 0, seen;
+    for (uint64_t key = 0; key < 20000; key++) {
+      dzo_table_answer answer = dzo_table_handle_insert(h, key, key + 1, &seen);
+      in += answer == DZO_TABLE_INSERTED;
+      refused += answer == DZO_TABLE_REFUSED;
+    }
+    assert_int_equal(in + refused, 20000);
+    assert_true(in >= 2000);
+    assert_true(s.refused < refused + 200);
+    for (uint64_t key = 0; key < 20000; key++)
+      if (dzo_table_handle_find(h, key, &seen) == DZO_TABLE_FOUND) {
+        assert_int_equal(seen, key + 1);
+        in--;
+      }
+    assert_int_equal(in, 0);
+    dzo_table_handle_destroy(h);
+    s.most = SIZE_MAX;
+    table_free(table);
+  }
+  dzo_context_destroy(context);
+}
+
 /* ---- Chosen keys and values ------------------------------------------------------------------ */
 
 static uint64_t unshift(uint64_t x, int by) {
@@ -424,11 +482,11 @@ static void test_arguments(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_plain_map), cmocka_unit_test(test_churn_is_bounded),
-      cmocka_unit_test(test_fixed),     cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_colliding), cmocka_unit_test(test_any_value),
-      cmocka_unit_test(test_widths),    cmocka_unit_test(test_figures),
-      cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_plain_map),    cmocka_unit_test(test_churn_is_bounded),
+      cmocka_unit_test(test_fixed),        cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_never_memory), cmocka_unit_test(test_colliding),
+      cmocka_unit_test(test_any_value),    cmocka_unit_test(test_widths),
+      cmocka_unit_test(test_figures),      cmocka_unit_test(test_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
