@@ -209,6 +209,10 @@ static void the_workspace_grows_and_stays(void **state) {
   assert_ptr_equal(a, b);
   assert_int_equal(dzo_unit_staging(s.unit, 10 * SMALL, &b), DZO_OK);
   memset(b, 1, 10 * SMALL);
+  assert_int_equal(dzo_unit_mailbox(s.unit, &a), DZO_OK);
+  memset(a, 1, DZO_MAILBOX);
+  assert_int_equal(dzo_unit_mailbox(s.unit, &b), DZO_OK);
+  assert_ptr_equal(a, b);
   end_of(&s);
 }
 
@@ -229,6 +233,7 @@ static void a_failure_sticks(void **state) {
   assert_int_equal(dzo_unit_allocate_staging(s.unit, SMALL, 1, &b), DZO_E_DEVICE);
   assert_int_equal(dzo_unit_workspace(s.unit, SMALL, &b), DZO_E_DEVICE);
   assert_int_equal(dzo_unit_staging(s.unit, SMALL, &b), DZO_E_DEVICE);
+  assert_int_equal(dzo_unit_mailbox(s.unit, &b), DZO_E_DEVICE);
   assert_int_equal(dzo_unit_copy(s.unit, 0, a, a, SMALL), DZO_E_DEVICE);
   assert_int_equal(dzo_unit_wait(s.unit, 0), DZO_E_DEVICE);
   assert_int_equal(dzo_unit_mark(s.unit, 0, 0), DZO_E_DEVICE);
