@@ -53,6 +53,14 @@ END
   [ "$(tr '\r' '\n' <screen | sed 's/\x1b\[K//' | awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }')" -lt 80 ]
 }
 
+@test "a bar while keys are counted" {
+  need_terminals
+  on_terminal "$DZO_PROGRAM" table count - --column 2 --sort none
+  grep -q 'read' screen
+  [ "$(tail -c 4 screen | od -An -c | tr -d ' ')" = '\r033[K' ] || grep -q records screen
+  [ "$(grep -c ',1$' out)" -eq 360000 ]
+}
+
 @test "no bar for what is quick, with --quiet, or with --no-progress" {
   need_terminals
   TENTHS=2 on_terminal "$DZO_PROGRAM" msf -

@@ -187,7 +187,7 @@ END
   small_graph >g.gr
   dzo info | grep -q '^no gpu' || skip "there is a GPU"
   for device in cuda cuda:1 hybrid; do
-    for words in "msf g.gr" "info" "generate rmat --scale 4" "convert g.gr x.mtx" "verify msf g.gr g.gr"; do
+    for words in "msf g.gr" "info" "table count g.gr" "generate keys" "generate rmat --scale 4" "convert g.gr x.mtx" "verify msf g.gr g.gr"; do
       # shellcheck disable=SC2086
       expect 4 dzo $words --device $device
       one_error "there is no GPU to use: "
