@@ -177,8 +177,7 @@ typedef struct piece_job {
   uint32_t *ends;   /* [parts] of each part in the items */
   uint32_t *begins; /* [parts] of what is not done of it */
   table_cpu_task task, sums;
-  uint64_t heavy; /* queries beyond which a part is */
-  uint64_t left;  /* accessed atomically: parts that are not done */
+  uint16_t turns[TABLE_CPU_PARTS]; /* parts, in the order in which they are worked */
 } piece_job;
 
 static void count_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -219,21 +218,26 @@ static void work_part(piece_job *p, uint64_t part) {
   width_of(task.table)->work(&task);
   add_counts(&task, &p->sums);
   p->begins[part] = from + (uint32_t)task.count;
-  if (p->begins[part] < p->ends[part])
-    (void)dzo_fetch_add_u64(&p->left, 1);
 }
 
-/* Heavy parts, those of hot keys, come in the first round, so that nobody has to wait for one that
- * began last. */
 static void work_parts(void *argument, uint64_t begin, uint64_t end, int thread) {
   (void)thread;
   piece_job *p = argument;
-  for (uint64_t turn = begin; turn < end; turn++) {
-    uint64_t part = turn % p->parts;
-    uint64_t count = p->ends[part] - p->begins[part];
-    if (count > 0 && (count > p->heavy) == (turn < p->parts))
-      work_part(p, part);
-  }
+  for (uint64_t turn = begin; turn < end; turn++)
+    work_part(p, p->turns[turn]);
+}
+
+/* List the parts that are not done, heavy ones, those of hot keys, first, so that nobody has to
+ * wait for one that began last. */
+static uint64_t list_parts(piece_job *p, uint64_t heavy) {
+  uint64_t count = 0;
+  for (unsigned light = 0; light < 2; light++)
+    for (uint64_t part = 0; part < p->parts; part++) {
+      uint64_t left = p->ends[part] - p->begins[part];
+      if (left > 0 && (left <= heavy) == (light != 0))
+        p->turns[count++] = (uint16_t)part;
+    }
+  return count;
 }
 
 /* From counts to where each chunk's share of each part begins. */
@@ -300,18 +304,15 @@ static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_
                          uint64_t chunks) {
   piece_job p = {.task.table = job->table};
   cut_piece(&p, job, begin, count, chunks);
-  uint64_t parts = p.parts;
-  p.heavy = 2 * count / parts;
-  do {
+  uint64_t heavy = 2 * count / p.parts, left;
+  while ((left = list_parts(&p, heavy)) > 0) {
     uint64_t quota = quota_of(job);
     p.task = task_at(job, begin, room);
-    p.task.quota = quota == UINT64_MAX ? quota : quota / parts + 1;
+    p.task.quota = quota == UINT64_MAX ? quota : quota / left + 1;
     p.sums = (table_cpu_task){0};
-    p.left = 0;
-    dzo_parallel_for(job->table->context->threads, 2 * p.parts, 1, work_parts, &p);
+    dzo_parallel_for(job->table->context->threads, left, 1, work_parts, &p);
     settle(job, &p.sums);
-    parts = p.left;
-  } while (parts > 0);
+  }
 }
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */

@@ -12,12 +12,18 @@
 
 #include <cmocka.h>
 
+#include "base/clones.h"
 #include "base/random.h"
 #include "failing_memory.h"
 #include "table/cpu.h"
 #include "table/engine.h"
 
 enum { MOST_KEYS = 6000, MOST_QUERIES = 5000 };
+#if defined(DZO_SANITIZED)
+enum { TURNS = 10 };
+#else
+enum { TURNS = 40 };
+#endif
 
 /* ---- A table and what should be in it -------------------------------------------------------- */
 
@@ -342,7 +348,7 @@ static void batches_mean_their_queries_in_order(void **state) {
   (void)state;
   static const double loads[] = {0.25, 0.9, 0.95};
   static const uint64_t region_buckets[] = {2, 3, 4, 64, 4096};
-  for (unsigned turn = 0; turn < 20; turn++) {
+  for (unsigned turn = 0; turn < TURNS; turn++) {
     setting s = growing;
     s.wide = turn % 2 != 0;
     s.threads = 1 + (int)turn % 4;
