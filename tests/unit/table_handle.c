@@ -464,6 +464,46 @@ static void test_figures(void **unused) {
   dzo_context_destroy(context);
 }
 
+/* Through the public interface, for all widths: batches, handles, batches. */
+static void test_entries(void **unused) {
+  (void)unused;
+  dzo_context *context = context_of(2);
+  for (int widths = 0; widths < 4; widths++) {
+    dzo_table_options options;
+    dzo_table_options_init(&options);
+    options.key_bits = widths & 1 ? 64 : 32;
+    options.value_bits = widths & 2 ? 64 : 32;
+    dzo_table *table;
+    assert_int_equal(dzo_table_create(context, &options, &table), DZO_OK);
+    uint64_t keys64[3] = {5, UINT32_MAX, 7}, value64, counted, seen;
+    uint32_t keys32[3] = {5, UINT32_MAX, 7}, value32;
+    const void *keys = widths & 1 ? (void *)keys64 : (void *)keys32;
+    assert_int_equal(dzo_table_add(table, 2, keys, NULL, NULL), DZO_OK);
+    dzo_table_handle *h;
+    assert_int_equal(dzo_table_handle_create(table, &h), DZO_OK);
+    assert_int_equal(dzo_table_add(table, 2, keys, NULL, NULL), DZO_E_ARGUMENT);
+    assert_int_equal(dzo_table_clear(table), DZO_E_ARGUMENT);
+    assert_int_equal(dzo_table_handle_add(h, UINT32_MAX, UINT32_MAX, &seen), DZO_TABLE_FOUND);
+    assert_int_equal(seen, 1);
+    assert_int_equal(dzo_table_handle_erase(h, 5, &seen), DZO_TABLE_FOUND);
+    assert_int_equal(dzo_table_handle_insert(h, 7, 70, &seen), DZO_TABLE_INSERTED);
+    assert_int_equal(dzo_table_size(table), 2);
+    assert_true(dzo_table_capacity(table) >= 2 && dzo_table_bytes(table) > 0);
+    dzo_table_handle_destroy(h);
+    assert_int_equal(dzo_table_size(table), 2);
+    void *value = widths & 2 ? (void *)&value64 : (void *)&value32;
+    for (int i = 0; i < 3; i++) {
+      const void *key = widths & 1 ? (void *)&keys64[i] : (void *)&keys32[i];
+      assert_int_equal(dzo_table_find(table, 1, key, value, NULL, &counted), DZO_OK);
+      assert_int_equal(counted, i > 0);
+      uint64_t expected = i == 0 ? 0 : i == 2 ? 70 : widths & 2 ? (uint64_t)UINT32_MAX + 1 : 0;
+      assert_true((widths & 2 ? value64 : value32) == expected);
+    }
+    dzo_table_destroy(table);
+  }
+  dzo_context_destroy(context);
+}
+
 static void test_arguments(void **unused) {
   (void)unused;
   dzo_context *context = context_of(1);
@@ -486,7 +526,8 @@ int main(void) {
       cmocka_unit_test(test_fixed),        cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_never_memory), cmocka_unit_test(test_colliding),
       cmocka_unit_test(test_any_value),    cmocka_unit_test(test_widths),
-      cmocka_unit_test(test_figures),      cmocka_unit_test(test_arguments),
+      cmocka_unit_test(test_figures),      cmocka_unit_test(test_entries),
+      cmocka_unit_test(test_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
