@@ -383,6 +383,50 @@ static void check_contents(dzo_table *table, bool wide, view_load load, view_ran
   free(seen);
 }
 
+/* What a batch stored is found by kernels, and what they made of it by the next batch. */
+static void exchange(bool wide) {
+  enum { COUNT = 3000 };
+  fixture f = {.wide = wide};
+  dzo_table *table = table_or_skip(&f.context, wide, false, 10);
+  f.unit = dzo_context_gpu(f.context);
+  uint64_t keys[COUNT], values[COUNT], seen[COUNT] = {0}, word = wide ? 8 : 4, found = 0;
+  uint8_t answers[COUNT];
+  for (uint64_t i = 0; i < COUNT; i++) {
+    put_word(keys, wide, i, i * UINT64_C(0x9e3779b97f4a7c15));
+    put_word(values, wide, i, ~i);
+  }
+  assert_int_equal(dzo_table_insert(table, COUNT, keys, values, NULL), DZO_OK);
+  assert_int_equal(dzo_table_view_begin(table, &f.view), DZO_OK);
+  void *k = uploaded(&f, keys, COUNT * word), *v = uploaded(&f, values, COUNT * word);
+  void *s = device(&f, COUNT, word);
+  uint8_t *a = device(&f, COUNT, 1);
+  assert_int_equal(view_run_batch(f.unit, wide, &f.view, DZO_TABLE_ADD, COUNT, k, v, s, a), DZO_OK);
+  download(&f, seen, s, COUNT * word);
+  download(&f, answers, a, COUNT);
+  assert_memory_equal(seen, values, COUNT * word);
+  for (int i = 0; i < COUNT; i++)
+    assert_int_equal(answers[i], DZO_TABLE_FOUND);
+  assert_int_equal(view_run_batch(f.unit, wide, &f.view, DZO_TABLE_ERASE, COUNT / 2, k, v, s, a),
+                   DZO_OK);
+  assert_int_equal(dzo_table_view_end(table), DZO_OK);
+  assert_int_equal(dzo_table_size(table), COUNT - COUNT / 2);
+  assert_int_equal(dzo_table_find(table, COUNT, keys, seen, answers, &found), DZO_OK);
+  assert_int_equal(found, COUNT - COUNT / 2);
+  for (uint64_t i = COUNT / 2; i < COUNT; i++)
+    assert_int_equal(wide ? seen[i] : ((uint32_t *)seen)[i], wide ? 2 * ~i : (uint32_t)(2 * ~i));
+  void *all[] = {k, v, s, a};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    dzo_unit_release(f.unit, all[i]);
+  dzo_table_destroy(table);
+  dzo_context_destroy(f.context);
+}
+
+static void test_exchange(void **state) {
+  (void)state;
+  exchange(false);
+  exchange(true);
+}
+
 /* Lent to kernels several times over, which make it fuller than it was made for. */
 static void lend(bool wide, bool fixed, uint64_t capacity, view_load load) {
   fixture f = {.wide = wide};
@@ -449,10 +493,11 @@ static void test_misuse(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lending),   cmocka_unit_test(test_misuse),
-      cmocka_unit_test(test_answers),   cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_histories), cmocka_unit_test(test_loads),
-      cmocka_unit_test(test_full),      cmocka_unit_test(test_many_operations),
+      cmocka_unit_test(test_exchange),        cmocka_unit_test(test_lending),
+      cmocka_unit_test(test_misuse),          cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_overflow),        cmocka_unit_test(test_histories),
+      cmocka_unit_test(test_loads),           cmocka_unit_test(test_full),
+      cmocka_unit_test(test_many_operations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
