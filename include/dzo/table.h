@@ -212,7 +212,9 @@ typedef struct dzo_table_view {
 
 /* Between begin and end only kernels use the table, through the view; the table does not grow, and
  * refuses what it has no room for. end waits for the GPU, counts, and clears away.
- * DZO_E_UNSUPPORTED for a table that is not on the GPU. */
+ * DZO_E_UNSUPPORTED for a table that is not on the GPU alone, or whose keys and values have not the
+ * same width. DZO_E_MEMORY of end: nothing is lost, kernels may still use the table, and it may be
+ * called again. */
 DZO_API dzo_status dzo_table_view_begin(dzo_table *table, dzo_table_view *view);
 DZO_API dzo_status dzo_table_view_end(dzo_table *table);
 
