@@ -140,23 +140,55 @@ static unsigned count_tombs(const uint64_t *b) {
   return (unsigned)__builtin_popcount(free_slots(b) & ~empty_slots(b));
 }
 
-/* Buckets of both stores ascend with the same bits of the hash, so most pairs fall where the last
- * ones did. */
 static bool move_pairs(const table_cpu_store *from, uint64_t begin, uint64_t end,
                        table_cpu_store *to) {
   for (uint64_t bucket = begin; bucket < end; bucket++) {
     const uint64_t *b = table_cpu_bucket(from, bucket);
-    for (unsigned taken = ALL_SLOTS & ~free_slots(b); taken != 0; taken &= taken - 1) {
-      uint64_t key = key_at(b, lowest(taken)), value = value_at(b, lowest(taken));
-      uint64_t hash = table_hash(key, to->seed), region = table_cpu_region_of(to, hash);
-      uint64_t *first =
-          table_cpu_bucket(to, region * to->buckets + table_cpu_first_in(to->buckets, hash));
-      unsigned empty = empty_slots(first);
-      if (DZO_LIKELY(empty != 0))
-        set_pair(first, lowest(empty), key, value);
-      else if (!put(to, key, value))
+    for (unsigned taken = ALL_SLOTS & ~free_slots(b); taken != 0; taken &= taken - 1)
+      if (!put(to, key_at(b, lowest(taken)), value_at(b, lowest(taken))))
         return false;
-    }
   }
+  return true;
+}
+
+/* More regions of as many buckets: a bucket's pairs go to the buckets of the same number in the
+ * regions that its own is split into, but for those that stand in their second one, which may now
+ * have room in the first. What is free in the new buckets is kept at hand, since what was just
+ * written cannot be read as quickly. */
+enum { MOST_HALVINGS = 3 };
+
+static bool split_bucket(const table_cpu_store *from, uint64_t bucket, table_cpu_store *to) {
+  const uint64_t *b = table_cpu_bucket(from, bucket);
+  uint64_t number = bucket % from->buckets;
+  uint64_t region = bucket / from->buckets << (to->bits - from->bits);
+  unsigned free[1 << MOST_HALVINGS], strays[SLOTS], stray_count = 0;
+  for (unsigned i = 0; i < 1u << (to->bits - from->bits); i++)
+    free[i] = empty_slots(table_cpu_bucket(to, (region + i) * to->buckets + number));
+  for (unsigned taken = ALL_SLOTS & ~free_slots(b); taken != 0; taken &= taken - 1) {
+    unsigned slot = lowest(taken);
+    uint64_t key = key_at(b, slot), hash = table_hash(key, to->seed);
+    uint64_t into = table_cpu_region_of(to, hash);
+    if (table_cpu_first_in(to->buckets, hash) != number || free[into - region] == 0) {
+      strays[stray_count++] = slot;
+      continue;
+    }
+    set_pair(table_cpu_bucket(to, into * to->buckets + number), lowest(free[into - region]), key,
+             value_at(b, slot));
+    free[into - region] &= free[into - region] - 1;
+  }
+  for (unsigned i = 0; i < stray_count; i++)
+    if (!put(to, key_at(b, strays[i]), value_at(b, strays[i])))
+      return false;
+  return true;
+}
+
+static bool split_or_move(const table_cpu_store *from, uint64_t begin, uint64_t end,
+                          table_cpu_store *to) {
+  if (to->buckets != from->buckets || to->bits < from->bits ||
+      to->bits - from->bits > MOST_HALVINGS)
+    return move_pairs(from, begin, end, to);
+  for (uint64_t bucket = begin; bucket < end; bucket++)
+    if (!split_bucket(from, bucket, to))
+      return false;
   return true;
 }

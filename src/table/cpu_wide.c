@@ -13,7 +13,7 @@ const table_cpu_width table_cpu_wide = {
     .pack = pack,
     .count = count_parts,
     .scatter = scatter,
-    .move = move_pairs,
+    .move = split_or_move,
     .list = list_pairs,
     .tombs = count_tombs,
 };
