@@ -75,7 +75,7 @@ template <typename W> static __device__ table_pair<W> *find_slot(const table_lay
   u32 bucket = table_first_bucket(place, t.buckets);
   for (int choice = 0; choice < 2; choice++) {
     for (u32 i = 0; i < each; i++)
-      if (region[bucket * each + i].key == key)
+      if (dzo_load_shared(&region[bucket * each + i].key) == key) /* others erase theirs */
         return &region[bucket * each + i];
     bucket = table_second_bucket(key, t.buckets);
   }
@@ -104,7 +104,7 @@ static __device__ void leave(const rest_state<W> &s, W key, const table_rest &re
   if (s.slot != NULL) {
     bool lone = key == table_word<W>::FREE;
     s.slot->value = s.present ? s.value : (W)table_word<W>::ERASED;
-    s.slot->key = !s.present ? (W)table_word<W>::FREE : lone ? (W)0 : key;
+    dzo_store_shared(&s.slot->key, !s.present ? (W)table_word<W>::FREE : lone ? (W)0 : key);
   } else if (s.over != NULL) {
     *s.over = s.value;
     *s.gone = s.present ? 0 : 1;
