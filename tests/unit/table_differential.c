@@ -20,15 +20,15 @@
 #include "table_checks.h"
 
 #if defined(DZO_TEST_TINY) /* compute-sanitizer slows a GPU down a hundredfold */
-enum { OPERATIONS = 6000, SMALL_OPERATIONS = 6000 };
+enum { OPERATIONS = 6000, SMALL_OPERATIONS = 6000, WORLDS = 4 };
 #elif defined(__SANITIZE_THREAD__)
-enum { OPERATIONS = 150000, SMALL_OPERATIONS = 40000 };
+enum { OPERATIONS = 150000, SMALL_OPERATIONS = 20000, WORLDS = 8 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { OPERATIONS = 1500000, SMALL_OPERATIONS = 100000 };
+enum { OPERATIONS = 1500000, SMALL_OPERATIONS = 100000, WORLDS = 16 };
 #else
-enum { OPERATIONS = 10000000, SMALL_OPERATIONS = 400000 };
+enum { OPERATIONS = 10000000, SMALL_OPERATIONS = 400000, WORLDS = 24 };
 #endif
-enum { MOST_QUERIES = 200000, OFTEN_COMPARED = 20000, WORLDS = 24 };
+enum { MOST_QUERIES = 200000, OFTEN_COMPARED = 20000 };
 
 static uint64_t operation_count(void) {
   const char *text = getenv("DZO_TEST_OPERATIONS");
