@@ -13,13 +13,13 @@
 /* Shared memory of a block that CUDA itself takes, and what kernels have of their own. */
 enum { OWN_SHARED = 2048 };
 
-/* Up to this load, buckets of 4 suffice, and smaller regions, which more blocks work on at once. */
+/* Up to this load, buckets of 4 suffice. */
 static const double light = 0.9;
 
 static uint32_t region_slots(const table_gpu *g, const table_gpu_sizes *sizes) {
   if (sizes != NULL && sizes->region_slots > 0)
     return sizes->region_slots;
-  uint64_t each = g->unit->shared_all / (g->t.bucket_slots == 4 ? 5 : 4);
+  uint64_t each = g->unit->shared_all / (g->wide ? 2 : 3);
   uint64_t shared = each < g->unit->shared ? each : g->unit->shared;
   return table_region_slots(shared - OWN_SHARED, g->wide, g->t.bucket_slots);
 }

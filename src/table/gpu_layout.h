@@ -71,12 +71,13 @@ typedef struct table_place {
   uint32_t rest;
 } table_place;
 DZO_ITEM table_place table_place32(uint32_t mixed, uint64_t regions) {
-  uint64_t x = mixed * regions;
+  uint64_t x = (uint64_t)mixed * (uint32_t)regions;
   table_place p = {(uint32_t)(x >> 32), (uint32_t)x};
   return p;
 }
 DZO_ITEM table_place table_place64(uint64_t mixed, uint64_t regions) {
-  uint64_t x = (mixed >> 32) * regions + ((mixed & 0xffffffffu) * regions >> 32);
+  uint64_t low = (uint64_t)(uint32_t)mixed * (uint32_t)regions;
+  uint64_t x = (uint64_t)(uint32_t)(mixed >> 32) * (uint32_t)regions + (low >> 32);
   table_place p = {(uint32_t)(x >> 32), (uint32_t)x};
   return p;
 }

@@ -42,9 +42,9 @@ template <typename W> static __device__ u32 entry_of(const mixed_keys<W> &keys, 
 
 template <typename W>
 static __device__ __forceinline__ W *value_of(const table_layout &t, const table_region<W> &r,
-                                              u32 at) {
+                                              const table_region_state *state, u32 at) {
   if ((at & TABLE_OVER) != 0)
-    return (W *)t.over_values + r.over_begin + (at & ~(u32)TABLE_OVER);
+    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
   return &r.slots[at].value;
 }
 
@@ -53,11 +53,11 @@ template <typename W>
 static __device__ void take_away(const table_layout &t, const table_region<W> &r,
                                  table_region_state *state, u32 at) {
   if ((at & TABLE_OVER) != 0) {
-    dzo_store_block(&t.over_gone[r.over_begin + (at & ~(u32)TABLE_OVER)], (uint8_t)1);
+    dzo_store_block(&t.over_gone[state->over[0] + (at & ~(u32)TABLE_OVER)], (uint8_t)1);
     return;
   }
-  if (at >= r.stash) {
-    u32 i = at - r.stash;
+  if (at >= table_stash_of(r)) {
+    u32 i = at - table_stash_of(r);
     atomicOr(&state->gone[i / 32], 1u << (i & 31));
     return;
   }
@@ -92,7 +92,7 @@ static __device__ dzo_table_answer change(const table_layout &t, const table_reg
     return DZO_TABLE_FOUND;
   }
   if (at != TABLE_NOWHERE) {
-    change_value(value_of(t, r, at), x.code, x.value);
+    change_value(value_of(t, r, state, at), x.code, x.value);
     return DZO_TABLE_FOUND;
   }
   at = table_claim<W, S>(r, state, x.key, room);
@@ -116,7 +116,7 @@ static __device__ bool do_round(const table_layout &t, const table_region<W> &r,
     at = table_find_in<W, S>(t, r, state, x->key, &room);
   if (turn && !changes) {
     *answer = at != TABLE_NOWHERE ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
-    *result = at != TABLE_NOWHERE ? dzo_load_block(value_of(t, r, at)) : 0;
+    *result = at != TABLE_NOWHERE ? dzo_load_block(value_of(t, r, state, at)) : 0;
   }
   __syncthreads();
   if (changes) {
@@ -152,7 +152,7 @@ static __device__ void do_tile(const table_layout &t, const table_region<W> &r,
 }
 
 template <typename W> static __device__ mixed_keys<W> keys_behind(const table_region<W> &r) {
-  u64 *end = (u64 *)((char *)r.locks + ((r.buckets + 31) / 32 + 1) / 2 * 8);
+  u32 *end = table_behind(r);
   mixed_keys<W> keys = {(W *)end, (u32 *)((W *)end + KEYS)};
   for (u32 i = threadIdx.x; i < KEYS; i += TABLE_BLOCK) {
     keys.key[i] = table_word<W>::FREE;
@@ -161,16 +161,18 @@ template <typename W> static __device__ mixed_keys<W> keys_behind(const table_re
   return keys;
 }
 
+/* An item on its way, a tile ahead. */
+template <typename W> struct mixed_ahead {
+  typename table_word<W>::slot pair;
+  uint8_t code;
+};
 template <typename W>
-static __device__ mixed_item<W> load_item(const table_batch_run &run, u32 i, u32 end) {
-  mixed_item<W> x = {i < end, DZO_TABLE_FIND, 0, 0, KEYS};
-  if (x.waits) {
-    typename table_word<W>::slot item = ((const typename table_word<W>::slot *)run.items)[i];
-    x.key = table_slot_key(item);
-    x.value = table_slot_value(item);
-    x.code = run.codes[i];
-  }
-  return x;
+static __device__ __forceinline__ void load_ahead(const table_batch_run &run, u32 i, u32 end,
+                                                  mixed_ahead<W> *next) {
+  if (i >= end)
+    return;
+  next->pair = ((const typename table_word<W>::slot *)run.items)[i];
+  next->code = run.codes[i];
 }
 
 static __device__ void count_answer(mixed_counts *n, dzo_table_answer answer, u32 code) {
@@ -187,21 +189,26 @@ static __device__ void adjust_pairs(table_region_state *state, bool more, bool l
 }
 
 template <typename W, int S>
-static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::HEAVY)
     table_mixed(table_layout t, table_batch_run run) {
   DZO_BLOCK_MEMORY(char, memory);
   __shared__ table_region_state state;
   table_task task;
   if (!table_task_of_block(run, blockIdx.x, &task))
     return;
+  mixed_ahead<W> next = {};
+  load_ahead(run, task.begin + threadIdx.x, task.end, &next);
   table_region<W> r = table_region_load<W>(t, task.region, memory, &state);
+  r.sparse = false;
   mixed_keys<W> keys = keys_behind(r);
   __syncthreads();
   mixed_counts n = {0, 0, 0};
   u32 base = task.begin;
   for (; base < task.end; base += TABLE_BLOCK) {
     u32 i = base + threadIdx.x;
-    mixed_item<W> x = load_item<W>(run, i, task.end);
+    mixed_item<W> x = {i < task.end, next.code, table_slot_key(next.pair),
+                       table_slot_value(next.pair), KEYS};
+    load_ahead(run, i + TABLE_BLOCK, task.end, &next);
     if (!table_has_room<W, S>(r, &state, run.limit))
       break;
     bool live = x.waits;
@@ -228,9 +235,9 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
   table_count_up(&run.counters->found, n.found);
   table_count_up(&run.counters->erased, n.erased);
   __syncthreads();
-  if (r.over_begin == r.over_end && dzo_load_block(&state.stashed) == 0)
+  if (state.over[0] == state.over[1] && dzo_load_block(&state.stashed) == 0)
     table_clear_erased<W, S>(r);
-  table_region_save(t, r);
+  table_region_save(t, r, task.region);
 }
 
 /* ---- From the host ----------------------------------------------------------------------------
@@ -238,9 +245,9 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
 
 template <typename W, int S>
 static dzo_status mixed(dzo_unit *unit, const table_layout *t, const table_batch_run *run) {
-  u64 blocks = t->regions < run->count ? t->regions : run->count;
+  u64 blocks = run->dense || t->regions < run->count ? t->regions : run->count;
   return DZO_LAUNCH_SHARED(unit, 0, (table_mixed<W, S>), blocks, TABLE_BLOCK,
-                           table_block_bytes<W>(t->buckets * S, t->buckets) + 8 +
+                           table_block_bytes<W>(t->buckets * S, t->buckets) +
                                KEYS * (sizeof(W) + sizeof(u32)),
                            *t, *run);
 }
@@ -256,6 +263,6 @@ dzo_status table_region_mixed(dzo_unit *unit, const table_layout *t, bool wide,
 uint32_t table_region_slots(uint64_t shared, bool wide, uint32_t bucket_slots) {
   u64 word = wide ? 8 : 4, rest = (1 + TABLE_STASH) * 2 * word + KEYS * (word + 4) + 1024;
   u64 bytes = shared > rest ? shared - rest : 0;
-  u64 buckets = bytes / (bucket_slots * 2 * word + 1);
+  u64 buckets = bytes / (bucket_slots * 2 * word + 1); /* with its bits in three maps */
   return (uint32_t)(buckets > 0 ? buckets * bucket_slots : bucket_slots);
 }

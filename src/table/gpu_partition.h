@@ -12,6 +12,14 @@ extern "C" {
 
 enum { TABLE_PASSES = 4, TABLE_MOST_ITEMS = 1 << 30 };
 
+/* What brings answers back: where in a pass's tile, sorted, each item stood, and for each tile and
+ * digit where its run begins in the tile, and what to add to a place there to find it. */
+typedef struct table_way {
+  uint16_t *places; /* NULL: there is no way back */
+  uint16_t *start;
+  uint32_t *base;
+} table_way;
+
 /* What is brought where. Items are mixed keys, with values if `pairs`. Items of one part end up in
  * the order in which they were. */
 typedef struct table_partition {
@@ -25,13 +33,13 @@ typedef struct table_partition {
   uint64_t count; /* at most TABLE_MOST_ITEMS */
   /* In the workspace, by table_partition_place(). */
   int passes, shift[TABLE_PASSES], bits[TABLE_PASSES];
-  uint64_t tiles;
+  uint64_t tiles, blocks, each;
   void *items[2];
   uint8_t *codes[2];
   void *values[2];     /* words; values[0]: what is found, in the order of the parts */
   uint8_t *answers[2]; /* the same for answers */
-  uint16_t *places[TABLE_PASSES];
-  uint32_t *offsets[TABLE_PASSES];
+  table_way ways[TABLE_PASSES];
+  uint32_t *offsets;
   void *scratch;
   uint64_t scratch_bytes;
   int at; /* which of items and codes holds the result */

@@ -10,7 +10,7 @@
 #include "table/gpu_find.h"
 #include "table/gpu_rest.h"
 
-enum { FIND_PARTS = 256, CACHES = 3, FULL_OVERFLOW = 64 };
+enum { FIND_PARTS = 128, CACHES = 3, FULL_OVERFLOW = 64, DENSE = 8 };
 
 #define DIRECT_FINDS (UINT64_C(6) << 20)
 #define PIECE_BYTES (UINT64_C(1) << 28) /* of keys */
@@ -156,6 +156,7 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
   run->counters = g->counters;
   run->limit = region_limit(g);
   run->ordered = piece->ordered;
+  run->dense = piece->count / DENSE >= g->t.regions;
   DZO_TRY(run_regions(g, piece));
   if (!p->back)
     return DZO_OK;

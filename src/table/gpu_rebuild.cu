@@ -23,11 +23,7 @@ static __device__ bool put_pair(const table_region<W> &r, table_region_state *st
   table_place place = table_place_of(pair.key, r.regions);
   u32 bucket = table_first_bucket(place, r.buckets), at = TABLE_NOWHERE;
   for (int choice = 0; choice < 2 && at == TABLE_NOWHERE; choice++) {
-    u32 free = 0;
-#pragma unroll
-    for (int i = 0; i < S; i++)
-      free |= (u32)(dzo_load_block(&r.slots[bucket * S + i].key) == table_word<W>::FREE) << i;
-    at = table_claim_in<W, S>(r, bucket, pair.key, free);
+    at = table_claim_in<W, S>(r, bucket, pair.key, table_free_in<W, S>(r, bucket));
     bucket = table_second_bucket(pair.key, r.buckets);
   }
   if (at == TABLE_NOWHERE) {
@@ -79,20 +75,9 @@ static __device__ void put_pairs(const rebuild_run &run, const table_region<W> &
 template <typename W>
 static __device__ table_region<W> empty_region(const table_layout &t, char *memory,
                                                table_region_state *state) {
-  table_region<W> r;
-  u32 total = t.buckets * t.bucket_slots;
-  r.slots = (table_pair<W> *)memory;
-  r.number = blockIdx.x;
-  r.buckets = t.buckets;
-  r.side = total;
-  r.stash = total + 1;
-  r.locks = (u32 *)(r.slots + total + 1 + TABLE_STASH);
-  r.regions = t.regions;
-  r.over_begin = r.over_end = 0;
-  for (u32 i = threadIdx.x; i < total + 1 + TABLE_STASH; i += TABLE_BLOCK)
+  table_region<W> r = table_region_divide<W>(t, memory);
+  for (u32 i = threadIdx.x; i < r.side + 1 + TABLE_STASH; i += TABLE_BLOCK)
     table_make_free(&r.slots[i]);
-  for (u32 i = threadIdx.x; i < (r.buckets + 31) / 32; i += TABLE_BLOCK)
-    r.locks[i] = 0;
   if (threadIdx.x < TABLE_STASH / 32)
     state->gone[threadIdx.x] = 0;
   if (threadIdx.x == 0)
@@ -116,7 +101,7 @@ static __device__ void take_slots(const rebuild_run &run, const table_region<W> 
         continue;
       typename table_word<W>::slot s = source[i];
       pairs[k].value = table_slot_value(s);
-      if (table_place_of(table_slot_key(s), r.regions).region == r.number)
+      if (table_place_of(table_slot_key(s), r.regions).region == blockIdx.x)
         pairs[k].key = table_slot_key(s);
     }
     put_pairs<W, S>(run, r, state, pairs);
@@ -142,7 +127,7 @@ static __device__ void take_over(const rebuild_run &run, const table_region<W> &
 
 /* A block a region of the new table. */
 template <typename W, int S>
-static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
     table_rebuild(table_layout to, rebuild_run run) {
   DZO_BLOCK_MEMORY(char, memory);
   __shared__ table_region_state state;
@@ -152,7 +137,7 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
     state.over[threadIdx.x] = table_over_bound<W>(over, (u64)blockIdx.x + threadIdx.x);
   }
   table_region<W> r = empty_region<W>(to, memory, &state);
-  u64 region = (u64)run.from.buckets * S, number = r.number;
+  u64 region = (u64)run.from.buckets * S, number = blockIdx.x;
   u64 first = number * run.from.regions / to.regions;
   u64 last = ((number + 1) * run.from.regions - 1) / to.regions;
   take_slots<W, S>(run, r, &state, first * region, (last + 1) * region);
@@ -163,10 +148,10 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
     table_empty_stash<W, S>(r, &state);
   if (state.stashed > 0)
     for (u32 i = threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK)
-      if (r.slots[r.stash + i].key != table_word<W>::FREE)
-        spill_pair(run, r.slots[r.stash + i]);
+      if (r.slots[table_stash_of(r) + i].key != table_word<W>::FREE)
+        spill_pair(run, r.slots[table_stash_of(r) + i]);
   __syncthreads();
-  table_region_save(to, r);
+  table_region_save(to, r, blockIdx.x);
 }
 
 template <typename W, int S>

@@ -17,22 +17,31 @@ enum : u32 {
   TABLE_OVER = 0x80000000u, /* a place in the overflow of the region, from over_begin on */
   TABLE_TAKEN = 0x40000000u /* of table_claim(): another thread of the tile has put the key there */
 };
-enum { TABLE_WALK = 128 }; /* pairs moved to make room for one, at most */
+enum { TABLE_WALK = 400 }; /* steps to make room for a pair, at most */
 
+/* Blocks that a multiprocessor works on at a time, as far as registers go. */
+template <typename W> struct table_blocks {
+  enum { LIGHT = (sizeof(W) == 4 ? 1536 : 1024) / TABLE_BLOCK, HEAVY = 1024 / TABLE_BLOCK };
+};
+
+/* What threads keep of it in registers, which are scarce. */
 template <typename W> struct table_region {
   table_pair<W> *slots;
-  u32 *locks; /* a bit for each bucket; 0 but while pairs are moved */
-  u32 number, buckets;
-  u32 side, stash; /* slots of the lone pair, and the first of the stash */
-  u64 regions, over_begin, over_end;
+  u32 buckets, side; /* side: the slot of the lone pair, behind the last bucket; then, the stash */
+  u32 regions;
+  bool sparse; /* few buckets will change: which of them is noted */
 };
+template <typename W> __device__ __forceinline__ u32 table_stash_of(const table_region<W> &r) {
+  return r.side + 1;
+}
 
 /* Of a block, beside the slots. */
 typedef struct table_region_state {
   u64 over[2];
-  u32 pairs;   /* in buckets */
-  u32 stashed; /* in the stash */
+  u32 pairs;                  /* in buckets */
+  u32 stashed;                /* in the stash */
   u32 gone[TABLE_STASH / 32]; /* slots of the stash whose pair was erased */
+  u32 gathered;
 } table_region_state;
 
 __device__ __forceinline__ bool table_is_gone(const table_region_state *s, u32 i) {
@@ -69,18 +78,41 @@ template <typename W> __device__ __forceinline__ void table_make_free(table_pair
   slot->key = table_word<W>::FREE;
 }
 
+/* A block's memory: the slots, three maps of a bit for each bucket, and then what the kernel likes.
+ * Locks are 0 but while pairs are moved; then `full` says which buckets have no free slot. */
+__device__ __forceinline__ u32 table_map_words(u32 buckets) { return (buckets + 63) / 64 * 2; }
+template <typename W> __device__ __forceinline__ u32 *table_locks(const table_region<W> &r) {
+  return (u32 *)(r.slots + r.side + 1 + TABLE_STASH);
+}
+template <typename W> __device__ __forceinline__ u32 *table_full(const table_region<W> &r) {
+  return table_locks(r) + table_map_words(r.buckets);
+}
+template <typename W> __device__ __forceinline__ u32 *table_dirty(const table_region<W> &r) {
+  return table_locks(r) + 2 * table_map_words(r.buckets);
+}
+template <typename W> __device__ __forceinline__ u32 *table_behind(const table_region<W> &r) {
+  return table_locks(r) + 3 * table_map_words(r.buckets);
+}
+template <typename W>
+static __device__ __forceinline__ table_region<W> table_region_divide(const table_layout &t,
+                                                                      char *memory) {
+  table_region<W> r = {(table_pair<W> *)memory, t.buckets, t.buckets * t.bucket_slots,
+                       (u32)t.regions, false};
+  u32 *maps = table_locks(r);
+  for (u32 i = threadIdx.x; i < 3 * table_map_words(t.buckets); i += TABLE_BLOCK)
+    maps[i] = 0;
+  return r;
+}
+template <typename W> static inline u64 table_block_bytes(u32 slots, u32 buckets) {
+  return ((u64)slots + 1 + TABLE_STASH) * sizeof(table_pair<W>) +
+         (u64)(buckets + 63) / 64 * 3 * sizeof(u64);
+}
+
 template <typename W>
 static __device__ table_region<W> table_region_load(const table_layout &t, u32 number, char *memory,
                                                     table_region_state *state) {
-  table_region<W> r;
-  u32 total = t.buckets * t.bucket_slots, words = total * (u32)sizeof(table_pair<W>) / 16;
-  r.slots = (table_pair<W> *)memory;
-  r.number = number;
-  r.buckets = t.buckets;
-  r.side = total;
-  r.stash = total + 1;
-  r.locks = (u32 *)(r.slots + total + 1 + TABLE_STASH);
-  r.regions = t.regions;
+  table_region<W> r = table_region_divide<W>(t, memory);
+  u32 words = r.side * (u32)sizeof(table_pair<W>) / 16;
   u32 tid = threadIdx.x;
   if (tid == 0)
     state->pairs = state->stashed = 0;
@@ -90,42 +122,63 @@ static __device__ table_region<W> table_region_load(const table_layout &t, u32 n
   const uint4 *from = (const uint4 *)t.slots + (u64)number * words;
   uint4 *to = (uint4 *)memory;
   u32 live = 0;
-#pragma unroll 4
+#pragma unroll 8
   for (u32 i = tid; i < words; i += TABLE_BLOCK) {
     uint4 x = __ldcs(from + i);
     to[i] = x;
     live += table_live(x, (W)0);
   }
   for (u32 i = tid; i < TABLE_STASH; i += TABLE_BLOCK)
-    table_make_free(&r.slots[r.stash + i]);
+    table_make_free(&r.slots[table_stash_of(r) + i]);
   for (u32 i = tid; i < TABLE_STASH / 32; i += TABLE_BLOCK)
     state->gone[i] = 0;
-  for (u32 i = tid; i < (r.buckets + 31) / 32; i += TABLE_BLOCK)
-    r.locks[i] = 0;
   if (tid == 0) {
     table_make_free(&r.slots[r.side]);
     if (number + 1 == t.regions)
-      r.slots[r.side] = ((const table_pair<W> *)t.slots)[t.regions * total];
+      r.slots[r.side] = ((const table_pair<W> *)t.slots)[t.regions * r.side];
   }
   live = __reduce_add_sync(DZO_WARP_ALL, live);
   if (dzo_lane() == 0)
     atomicAdd(&state->pairs, live);
   __syncthreads();
-  r.over_begin = state->over[0];
-  r.over_end = state->over[1];
   return r;
 }
 
 template <typename W>
-static __device__ void table_region_save(const table_layout &t, const table_region<W> &r) {
+static __device__ void table_region_save(const table_layout &t, const table_region<W> &r,
+                                         u32 number) {
   u32 words = r.side * (u32)sizeof(table_pair<W>) / 16;
-  uint4 *to = (uint4 *)t.slots + (u64)r.number * words;
+  uint4 *to = (uint4 *)t.slots + (u64)number * words;
   const uint4 *from = (const uint4 *)r.slots;
 #pragma unroll 4
   for (u32 i = threadIdx.x; i < words; i += TABLE_BLOCK)
     __stcs(to + i, from[i]);
-  if (threadIdx.x == 0 && r.number + 1 == t.regions)
+  if (threadIdx.x == 0 && number + 1 == t.regions)
     ((table_pair<W> *)t.slots)[t.regions * r.side] = r.slots[r.side];
+}
+
+/* Only the buckets that were changed, where those are few. */
+template <typename W, int S>
+static __device__ void table_region_save_dirty(const table_layout &t, const table_region<W> &r,
+                                               u32 number) {
+  enum { WORDS = S * (int)sizeof(table_pair<W>) / 16 };
+  uint4 *to = (uint4 *)t.slots + (u64)number * r.buckets * WORDS;
+  const uint4 *from = (const uint4 *)r.slots;
+  for (u32 b = threadIdx.x; b < r.buckets; b += TABLE_BLOCK) {
+    if ((table_dirty(r)[b / 32] >> (b & 31) & 1) == 0)
+      continue;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+      to[b * WORDS + i] = from[b * WORDS + i];
+  }
+  if (threadIdx.x == 0 && number + 1 == t.regions)
+    ((table_pair<W> *)t.slots)[t.regions * r.side] = r.slots[r.side];
+}
+
+template <typename W, int S>
+__device__ __forceinline__ void table_mark_dirty(const table_region<W> &r, u32 at) {
+  if (r.sparse && at < r.side)
+    atomicOr(&table_dirty(r)[at / S / 32], 1u << (at / S & 31));
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------
@@ -133,7 +186,7 @@ static __device__ void table_region_save(const table_layout &t, const table_regi
 
 /* What a look-up learnt that an insertion needs. */
 typedef struct table_room {
-  u32 first, second; /* the buckets */
+  u32 first, second; /* the buckets; the second is known unless the first is open */
   u32 free_first, free_second;
   bool open; /* the first has an EMPTY slot; nothing is known of the second */
 } table_room;
@@ -147,16 +200,16 @@ static __device__ u32 table_find_aside(const table_layout &t, const table_region
                                        const table_region_state *state, W key) {
   if (state->stashed > 0)
     for (u32 i = table_stash_start(key), n = 0; n < TABLE_STASH; n++, i = (i + 1) % TABLE_STASH) {
-      W there = dzo_load_block(&r.slots[r.stash + i].key);
+      W there = dzo_load_block(&r.slots[table_stash_of(r) + i].key);
       if (there == table_word<W>::FREE)
         break;
       if (there == key)
-        return table_is_gone(state, i) ? (u32)TABLE_NOWHERE : r.stash + i;
+        return table_is_gone(state, i) ? (u32)TABLE_NOWHERE : table_stash_of(r) + i;
     }
-  if (r.over_begin < r.over_end) {
-    u64 at = table_lower_bound((const W *)t.over_keys, r.over_begin, r.over_end, key);
-    if (at < r.over_end && ((const W *)t.over_keys)[at] == key && t.over_gone[at] == 0)
-      return TABLE_OVER | (u32)(at - r.over_begin);
+  if (state->over[0] < state->over[1]) {
+    u64 at = table_lower_bound((const W *)t.over_keys, state->over[0], state->over[1], key);
+    if (at < state->over[1] && ((const W *)t.over_keys)[at] == key && t.over_gone[at] == 0)
+      return TABLE_OVER | (u32)(at - state->over[0]);
   }
   return TABLE_NOWHERE;
 }
@@ -169,7 +222,6 @@ static __device__ __forceinline__ u32 table_find_in(const table_layout &t, const
   typedef typename table_word<W>::slot slot;
   table_place place = table_place_of(key, r.regions);
   room->first = table_first_bucket(place, r.buckets);
-  room->second = table_second_bucket(key, r.buckets);
   room->free_first = room->free_second = 0;
   room->open = false;
   if (key == table_word<W>::FREE)
@@ -183,6 +235,7 @@ static __device__ __forceinline__ u32 table_find_in(const table_layout &t, const
   room->open = seen.empty != 0;
   if (room->open)
     return TABLE_NOWHERE;
+  room->second = table_second_bucket(key, r.buckets);
   table_load<S>((const slot *)(r.slots + room->second * S), &bucket);
   seen = table_look<W, S>(bucket, key);
   if (seen.equal != 0)
@@ -217,16 +270,16 @@ template <typename W>
 static __device__ u32 table_claim_stash(const table_region<W> &r, table_region_state *state,
                                         W key) {
   for (u32 i = table_stash_start(key);; i = (i + 1) % TABLE_STASH) {
-    W old = atomicCAS(&r.slots[r.stash + i].key, (W)table_word<W>::FREE, key);
+    W old = atomicCAS(&r.slots[table_stash_of(r) + i].key, (W)table_word<W>::FREE, key);
     if (old == table_word<W>::FREE) {
       atomicAdd(&state->stashed, 1u);
-      return r.stash + i;
+      return table_stash_of(r) + i;
     }
     if (old != key)
       continue;
     u32 bit = 1u << (i & 31);
     bool revived = (atomicAnd(&state->gone[i / 32], ~bit) & bit) != 0;
-    return revived ? r.stash + i : (r.stash + i) | (u32)TABLE_TAKEN;
+    return revived ? table_stash_of(r) + i : (table_stash_of(r) + i) | (u32)TABLE_TAKEN;
   }
 }
 
@@ -242,52 +295,184 @@ static __device__ __forceinline__ u32 table_claim(const table_region<W> &r,
   u32 at = table_claim_in<W, S>(r, room.first, key, room.free_first);
   if (at != TABLE_NOWHERE)
     return at;
-  u32 free = room.free_second;
-  if (room.open)
-    free = (1u << S) - 1; /* it was not looked at */
-  at = table_claim_in<W, S>(r, room.second, key, free);
+  /* It was not looked at if the first was open then. */
+  u32 second = room.open ? table_second_bucket(key, r.buckets) : room.second;
+  u32 free = room.open ? (1u << S) - 1 : room.free_second;
+  at = table_claim_in<W, S>(r, second, key, free);
   return at != TABLE_NOWHERE ? at : table_claim_stash<W>(r, state, key);
 }
 
-/* One step of a walk: put the pair into a bucket, and take another out if it is full. True: it was
- * not. */
+/* The free slots of a bucket, as they are now. */
+__device__ __forceinline__ u32 table_free_bits(const ulonglong2 *two, u32) {
+  ulonglong2 x = dzo_load_block(two);
+  return (u32)((u32)(x.x >> 32) == table_word<u32>::FREE) |
+         (u32)((u32)(x.y >> 32) == table_word<u32>::FREE) << 1;
+}
+__device__ __forceinline__ u32 table_free_bits(const ulonglong2 *one, u64) {
+  return (u32)(dzo_load_block(one).y == table_word<u64>::FREE);
+}
 template <typename W, int S>
-static __device__ bool table_push(const table_region<W> &r, u32 *bucket, table_pair<W> *pair,
-                                  u32 random) {
-  u32 bit = 1u << (*bucket & 31), *lock = &r.locks[*bucket / 32], at = *bucket * S;
-  if ((atomicOr(lock, bit) & bit) != 0)
-    return false; /* somebody is there: later */
-  __threadfence_block();
-  u32 free = TABLE_NOWHERE;
+static __device__ __forceinline__ u32 table_free_in(const table_region<W> &r, u32 bucket) {
+  enum { EACH = 16 / (int)sizeof(table_pair<W>) };
+  const ulonglong2 *words = (const ulonglong2 *)(r.slots + bucket * S);
+  u32 free = 0;
 #pragma unroll
-  for (u32 i = 0; i < S; i++)
-    if (dzo_load_block(&r.slots[at + i].key) == table_word<W>::FREE)
-      free = at + i;
-  u32 to = free != TABLE_NOWHERE ? free : at + random % S;
-  table_pair<W> old = {dzo_load_block(&r.slots[to].value), dzo_load_block(&r.slots[to].key)};
-  dzo_store_block(&r.slots[to].value, pair->value);
-  dzo_store_block(&r.slots[to].key, pair->key);
+  for (int i = 0; i < S / EACH; i++)
+    free |= table_free_bits(words + i, (W)0) << (i * EACH);
+  return free;
+}
+
+__device__ __forceinline__ bool table_get_bit(const u32 *map, u32 i) {
+  return dzo_load_block(&map[i / 32]) >> (i & 31) & 1;
+}
+/* Nobody waits for a lock. */
+__device__ __forceinline__ bool table_try_lock(u32 *map, u32 i) {
+  u32 bit = 1u << (i & 31);
+  if ((atomicOr(&map[i / 32], bit) & bit) != 0)
+    return false;
   __threadfence_block();
-  atomicAnd(lock, ~bit);
-  if (free != TABLE_NOWHERE)
-    return true;
-  *pair = old;
-  u32 first = table_first_bucket(table_place_of(old.key, r.regions), r.buckets);
-  *bucket = first == *bucket ? table_second_bucket(old.key, r.buckets) : first;
-  return false;
+  return true;
+}
+__device__ __forceinline__ void table_unlock(u32 *map, u32 i) {
+  __threadfence_block();
+  atomicAnd(&map[i / 32], ~(1u << (i & 31)));
 }
 
 template <typename W, int S>
-static __device__ bool table_walk(const table_region<W> &r, table_pair<W> *pair) {
-  u32 random = (u32)(pair->key * 0x9e3779b1u) ^ threadIdx.x;
-  u32 bucket = random >> 31 ? table_second_bucket(pair->key, r.buckets)
-                            : table_first_bucket(table_place_of(pair->key, r.regions), r.buckets);
-  for (int i = 0; i < TABLE_WALK; i++) {
-    random = random * 1664525u + 1013904223u;
-    if (table_push<W, S>(r, &bucket, pair, random >> 20))
+static __device__ __forceinline__ void table_write_pair(const table_region<W> &r, u32 at,
+                                                        table_pair<W> pair) {
+  dzo_store_block(&r.slots[at].value, pair.value);
+  dzo_store_block(&r.slots[at].key, pair.key);
+  table_mark_dirty<W, S>(r, at);
+}
+
+/* The bucket of a key that is not this one. */
+template <typename W>
+static __device__ __forceinline__ u32 table_other_bucket(const table_region<W> &r, W key,
+                                                         u32 bucket) {
+  u32 first = table_first_bucket(table_place_of(key, r.regions), r.buckets);
+  return first == bucket ? table_second_bucket(key, r.buckets) : first;
+}
+
+/* A slot of a locked bucket for the pair. */
+template <typename W, int S>
+static __device__ bool table_fill_locked(const table_region<W> &r, u32 bucket, table_pair<W> pair) {
+  u32 free = table_free_in<W, S>(r, bucket);
+  if (free != 0)
+    table_write_pair<W, S>(r, bucket * S + (u32)__ffs((int)free) - 1, pair);
+  if ((free & (free - 1)) == 0)
+    atomicOr(&table_full(r)[bucket / 32], 1u << (bucket & 31));
+  return free != 0;
+}
+
+/* Put the pair into a bucket, whose pair `at` goes to its other bucket if that has room. */
+template <typename W, int S>
+static __device__ bool table_move_on(const table_region<W> &r, u32 bucket, u32 at, u32 other,
+                                     table_pair<W> pair) {
+  if (!table_try_lock(table_locks(r), other))
+    return false;
+  table_pair<W> old = {dzo_load_block(&r.slots[at].value), dzo_load_block(&r.slots[at].key)};
+  bool moved = old.key != table_word<W>::FREE && table_other_bucket(r, old.key, bucket) == other &&
+               table_fill_locked<W, S>(r, other, old);
+  if (moved)
+    table_write_pair<W, S>(r, at, pair);
+  table_unlock(table_locks(r), other);
+  return moved;
+}
+
+/* A place in a bucket whose pair may go on; without locks, so it is only likely. */
+template <typename W, int S>
+static __device__ bool table_seek_exit(const table_region<W> &r, u32 bucket, u32 random, u32 *at,
+                                       u32 *other) {
+  for (u32 i = 0; i < S; i++) {
+    *at = bucket * S + (i + random) % S;
+    W key = dzo_load_block(&r.slots[*at].key);
+    if (key == table_word<W>::FREE)
+      continue;
+    *other = table_other_bucket(r, key, bucket);
+    if (*other != bucket && !table_get_bit(table_full(r), *other))
       return true;
   }
   return false;
+}
+
+/* One step of a walk, in a bucket. True: the pair is placed. With `force`, if it cannot be, it
+ * takes the place of another, which then is *pair, and *bucket that one's other. */
+template <typename W, int S>
+static __device__ bool table_step(const table_region<W> &r, u32 *bucket, table_pair<W> *pair,
+                                  u32 random, bool force) {
+  u32 at = 0, other = 0, here = *bucket;
+  bool exit =
+      table_get_bit(table_full(r), here) && table_seek_exit<W, S>(r, here, random, &at, &other);
+  if (!table_try_lock(table_locks(r), here))
+    return false; /* somebody is there: later */
+  bool placed = table_fill_locked<W, S>(r, here, *pair);
+  if (!placed && exit)
+    placed = table_move_on<W, S>(r, here, at, other, *pair);
+  if (!placed && force && !exit) {
+    at = here * S + random % S;
+    table_pair<W> old = {dzo_load_block(&r.slots[at].value), dzo_load_block(&r.slots[at].key)};
+    table_write_pair<W, S>(r, at, *pair);
+    *pair = old;
+    *bucket = table_other_bucket(r, old.key, here);
+  }
+  table_unlock(table_locks(r), here);
+  return placed;
+}
+
+/* Look in both of the pair's buckets; then go on with pairs that have to move. */
+template <typename W, int S>
+static __device__ bool table_walk(const table_region<W> &r, table_pair<W> *pair) {
+  u32 random = (u32)(pair->key * 0x9e3779b1u) ^ threadIdx.x;
+  u32 bucket = table_first_bucket(table_place_of(pair->key, r.regions), r.buckets);
+  for (int i = 0; i < TABLE_WALK; i++) {
+    random = random * 1664525u + 1013904223u;
+    if (table_step<W, S>(r, &bucket, pair, random >> 20, i > 0))
+      return true;
+    if (i == 0)
+      bucket = table_second_bucket(pair->key, r.buckets);
+  }
+  return false;
+}
+
+/* Which buckets have no free slot. All threads. */
+template <typename W, int S> static __device__ void table_note_full(const table_region<W> &r) {
+  for (u32 base = threadIdx.x & ~31u; base < r.buckets; base += TABLE_BLOCK) {
+    u32 b = base + dzo_lane();
+    u32 votes = __ballot_sync(DZO_WARP_ALL, b >= r.buckets || table_free_in<W, S>(r, b) == 0);
+    if (dzo_lane() == 0)
+      table_full(r)[base / 32] = votes;
+  }
+}
+
+/* Brings the pairs of the stash, but for those gone, to its first slots, so that few warps have to
+ * do with them; how many those are. All threads; begins and ends with barriers. */
+template <typename W>
+static __device__ u32 table_gather_stash(const table_region<W> &r, table_region_state *state) {
+  enum { EACH = TABLE_STASH / TABLE_BLOCK };
+  table_pair<W> pairs[EACH];
+  u32 places[EACH];
+  if (threadIdx.x == 0)
+    state->gathered = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    u32 i = (u32)k * TABLE_BLOCK + threadIdx.x;
+    pairs[k] = r.slots[table_stash_of(r) + i];
+    if (table_is_gone(state, i))
+      pairs[k].key = table_word<W>::FREE;
+    u32 votes = __ballot_sync(DZO_WARP_ALL, pairs[k].key != table_word<W>::FREE), place = 0;
+    if (dzo_lane() == 0 && votes != 0)
+      place = atomicAdd(&state->gathered, (u32)__popc(votes));
+    places[k] = __shfl_sync(DZO_WARP_ALL, place, 0) + (u32)__popc(votes & dzo_lanes_below());
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    if (pairs[k].key != table_word<W>::FREE)
+      r.slots[table_stash_of(r) + places[k]] = pairs[k];
+  __syncthreads();
+  return state->gathered;
 }
 
 /* Place the pairs of the stash, moving others; those that do not fit stay in it. All threads. */
@@ -295,24 +480,23 @@ template <typename W, int S>
 static __device__ void table_empty_stash(const table_region<W> &r, table_region_state *state) {
   enum { EACH = TABLE_STASH / TABLE_BLOCK };
   table_pair<W> pairs[EACH];
+  u32 count = table_gather_stash<W>(r, state);
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    pairs[k] = r.slots[table_stash_of(r) + (u32)k * TABLE_BLOCK + threadIdx.x];
   __syncthreads();
 #pragma unroll
-  for (int k = 0; k < EACH; k++) {
-    u32 i = (u32)k * TABLE_BLOCK + threadIdx.x;
-    pairs[k] = r.slots[r.stash + i];
-    if (table_is_gone(state, i))
-      pairs[k].key = table_word<W>::FREE;
-    table_make_free(&r.slots[r.stash + i]);
-  }
-  __syncthreads();
+  for (int k = 0; k < EACH; k++)
+    table_make_free(&r.slots[table_stash_of(r) + (u32)k * TABLE_BLOCK + threadIdx.x]);
   if (threadIdx.x < TABLE_STASH / 32)
     state->gone[threadIdx.x] = 0;
   if (threadIdx.x == 0)
     state->stashed = 0;
+  table_note_full<W, S>(r);
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    if (pairs[k].key == table_word<W>::FREE)
+    if ((u32)k * TABLE_BLOCK + threadIdx.x >= count)
       continue;
     if (!table_walk<W, S>(r, &pairs[k])) {
       u32 at = table_claim_stash<W>(r, state, pairs[k].key);
@@ -340,13 +524,15 @@ template <typename W, int S>
 static __device__ void table_spill(const table_region<W> &r, table_region_state *state,
                                    const table_batch_run &run) {
   __syncthreads();
-  if (state->stashed == 0)
-    return;
-  table_empty_stash<W, S>(r, state);
-  if (state->stashed == 0)
+  u32 left = state->stashed;
+  for (int tries = 0; left > 0 && tries < 3; tries++) {
+    table_empty_stash<W, S>(r, state);
+    left = state->stashed;
+  }
+  if (left == 0)
     return;
   for (u32 i = threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK) {
-    table_pair<W> pair = r.slots[r.stash + i];
+    table_pair<W> pair = r.slots[table_stash_of(r) + i];
     if (pair.key == table_word<W>::FREE)
       continue;
     u64 to = atomicAdd((u64 *)&run.counters->spilled, 1ull);
@@ -357,7 +543,7 @@ static __device__ void table_spill(const table_region<W> &r, table_region_state 
 /* Slots whose bucket no pair had to leave become EMPTY. Pairs in the overflow have left both of
  * their buckets, so there must be none. All threads. */
 template <typename W, int S> static __device__ void table_clear_erased(const table_region<W> &r) {
-  u32 *left = r.locks; /* a bit for each bucket, and all are 0 now and in the end */
+  u32 *left = table_locks(r); /* a bit for each bucket, and all are 0 now and in the end */
   __syncthreads();
   for (u32 i = threadIdx.x; i < r.side; i += TABLE_BLOCK) {
     W key = r.slots[i].key;
@@ -374,12 +560,6 @@ template <typename W, int S> static __device__ void table_clear_erased(const tab
   __syncthreads();
 }
 
-/* Bytes of a block's memory. */
-template <typename W> static inline u64 table_block_bytes(u32 slots, u32 buckets) {
-  return ((u64)slots + 1 + TABLE_STASH) * sizeof(table_pair<W>) +
-         (u64)(buckets + 31) / 32 * sizeof(u32);
-}
-
 /* ---- A block's part ---------------------------------------------------------------------------
  */
 
@@ -390,12 +570,12 @@ typedef struct table_task {
 
 __device__ __forceinline__ bool table_task_of_block(const table_batch_run &run, u32 block,
                                                     table_task *task) {
-  if (block >= (u32)run.counters->touched)
+  if (!run.dense && block >= (u32)run.counters->touched)
     return false;
-  task->region = run.list[block];
+  task->region = run.dense ? block : run.list[block];
   task->begin = run.begin[task->region];
   task->end = run.begin[task->region + 1];
-  return true;
+  return task->begin < task->end;
 }
 
 /* Adds up what threads counted. All threads; ends with no barrier. */

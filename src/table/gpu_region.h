@@ -14,9 +14,9 @@ extern "C" {
 #endif
 
 enum {
-  TABLE_BLOCK = 512,  /* threads, and so items of a batch that a block works on at a time */
-  TABLE_STASH = 1024, /* pairs of a region that wait for a slot */
-  TABLE_STASH_FULL = 768
+  TABLE_BLOCK = 512, /* threads, and so items of a batch that a block works on at a time */
+  TABLE_STASH = 2 * TABLE_BLOCK, /* pairs of a region that wait for a slot, at most */
+  TABLE_STASH_FULL = TABLE_STASH / 4 * 3
 };
 
 /* What a run came to; in device memory, at first all 0. */
@@ -42,6 +42,7 @@ typedef struct table_batch_run {
   table_counters *counters;
   uint32_t limit; /* pairs in a region that has no more items worked on */
   bool ordered;
+  bool dense; /* a block for each region, and not only for those touched */
 } table_batch_run;
 
 /* Slots that a region may have for its block to fit into `shared` bytes. */

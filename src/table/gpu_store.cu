@@ -25,17 +25,17 @@ static __device__ void settle_first(const table_region<W> &r, store_item<W> *x, 
 
 template <typename W>
 static __device__ __forceinline__ W *value_of(const table_layout &t, const table_region<W> &r,
-                                              u32 at) {
+                                              const table_region_state *state, u32 at) {
   if ((at & TABLE_OVER) != 0)
-    return (W *)t.over_values + r.over_begin + (at & ~(u32)TABLE_OVER);
+    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
   return &r.slots[at].value;
 }
 
 /* ASSIGN: of the items of a tile, the last by position stays. All threads. */
 template <typename W>
 static __device__ void settle_last(const table_layout &t, const table_region<W> &r,
-                                   const store_item<W> &x) {
-  W *value = x.live ? value_of(t, r, x.at) : NULL;
+                                   const table_region_state *state, const store_item<W> &x) {
+  W *value = x.live ? value_of(t, r, state, x.at) : NULL;
   if (x.live)
     dzo_store_block(value, (W)0);
   __syncthreads();
@@ -72,8 +72,10 @@ static __device__ void claim_slots(const table_region<W> &r, table_region_state 
   }
   if (__syncthreads_or(taken) && ordered)
     settle_first(r, x, claims);
-  if (x->fresh)
+  if (x->fresh) {
     dzo_store_block(&r.slots[x->at].value, x->value);
+    table_mark_dirty<W, S>(r, x->at);
+  }
 }
 
 template <typename W, int S, int OPERATION>
@@ -87,16 +89,18 @@ static __device__ void store_tile(const table_layout &t, const table_region<W> &
   __syncthreads();
   claim_slots<W, S>(r, state, room, ordered, x);
   if (OPERATION != DZO_TABLE_INSERT) {
+    if (x->live)
+      table_mark_dirty<W, S>(r, x->at);
     __syncthreads();
     if (OPERATION == DZO_TABLE_ASSIGN && ordered)
-      settle_last(t, r, *x);
+      settle_last(t, r, state, *x);
     else if (x->live && !x->fresh)
-      combine<W, OPERATION>(value_of(t, r, x->at), x->value);
+      combine<W, OPERATION>(value_of(t, r, state, x->at), x->value);
   }
 }
 
 template <typename W, int S, int OPERATION>
-static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
     table_store(table_layout t, table_batch_run run) {
   typedef typename table_word<W>::slot slot;
   DZO_BLOCK_MEMORY(char, memory);
@@ -105,16 +109,17 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
   if (!table_task_of_block(run, blockIdx.x, &task))
     return;
   const slot *items = (const slot *)run.items;
-  table_region<W> r = table_region_load<W>(t, task.region, memory, &state);
   u32 inserted = 0, found = 0, base = task.begin;
+  slot next = {};
+  if (base + threadIdx.x < task.end)
+    next = items[base + threadIdx.x];
+  table_region<W> r = table_region_load<W>(t, task.region, memory, &state);
+  r.sparse = (task.end - task.begin) * 2 <= r.buckets;
   for (; base < task.end; base += TABLE_BLOCK) {
     u32 i = base + threadIdx.x;
-    store_item<W> x = {i < task.end, 0, 0, 0, false};
-    if (x.live) {
-      slot item = items[i];
-      x.key = table_slot_key(item);
-      x.value = table_slot_value(item);
-    }
+    store_item<W> x = {i < task.end, table_slot_key(next), table_slot_value(next), 0, false};
+    if (i + TABLE_BLOCK < task.end)
+      next = items[i + TABLE_BLOCK];
     if (!table_has_room<W, S>(r, &state, run.limit))
       break;
     store_tile<W, S, OPERATION>(t, r, &state, run.ordered, &x);
@@ -135,8 +140,12 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
   table_spill<W, S>(r, &state, run);
   table_count_up(&run.counters->inserted, inserted);
   table_count_up(&run.counters->found, found);
-  if (__syncthreads_or(OPERATION == DZO_TABLE_INSERT ? inserted > 0 : base > task.begin))
-    table_region_save(t, r);
+  if (__syncthreads_or(OPERATION == DZO_TABLE_INSERT ? inserted > 0 : base > task.begin)) {
+    if (r.sparse)
+      table_region_save_dirty<W, S>(t, r, task.region);
+    else
+      table_region_save(t, r, task.region);
+  }
 }
 
 /* ---- From the host ----------------------------------------------------------------------------
@@ -144,7 +153,7 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, 2)
 
 template <typename W, int S, int OPERATION>
 static dzo_status store(dzo_unit *unit, const table_layout *t, const table_batch_run *run) {
-  u64 blocks = t->regions < run->count ? t->regions : run->count;
+  u64 blocks = run->dense || t->regions < run->count ? t->regions : run->count;
   return DZO_LAUNCH_SHARED(unit, 0, (table_store<W, S, OPERATION>), blocks, TABLE_BLOCK,
                            table_block_bytes<W>(t->buckets * S, t->buckets), *t, *run);
 }
