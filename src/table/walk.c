@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/device.h"
 #include "table/table.h"
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
@@ -151,9 +152,39 @@ dzo_status table_insert_words(dzo_table *table, uint64_t count, const void *keys
   return DZO_OK;
 }
 
+/* Between tables on one GPU, if its memory has room for the pairs. */
+static dzo_status copy_on_gpu(dzo_table *from, dzo_table *to, bool *done) {
+  dzo_unit *unit = to->context->gpu;
+  uint64_t size = from->engine->size(from->state);
+  size_t word = table_word_bytes(&from->options);
+  void *keys = NULL, *values = NULL;
+  *done = false;
+  dzo_status status = dzo_unit_allocate(unit, size, word, &keys);
+  if (status == DZO_OK)
+    status = dzo_unit_allocate(unit, size, word, &values);
+  if (status == DZO_OK) {
+    *done = true;
+    status = from->engine->export_into(from->state, keys, values);
+  } else if (status == DZO_E_MEMORY) {
+    to->context->message[0] = '\0';
+    status = DZO_OK;
+  }
+  if (status == DZO_OK && *done)
+    status = table_insert_words(to, size, keys, values);
+  dzo_unit_release(unit, keys);
+  dzo_unit_release(unit, values);
+  return status;
+}
+
 static dzo_status copy_pairs(dzo_table *from, dzo_table *to) {
   table_walk walk;
   uint64_t size = from->engine->size(from->state);
+  if (from->context == to->context && from->engine->owns != NULL && to->engine->owns != NULL) {
+    bool done;
+    DZO_TRY(copy_on_gpu(from, to, &done));
+    if (done)
+      return DZO_OK;
+  }
   DZO_TRY(table_walk_begin(&walk, to->context, from));
   dzo_status status;
   while ((status = table_walk_next(&walk)) == DZO_OK && walk.count > 0) {
