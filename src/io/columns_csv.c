@@ -125,6 +125,13 @@ static bool is_open(const char *line, const char *end) {
   return quoted;
 }
 
+/* Lines that end with a carriage return alone would be one, of which most was not read. */
+#define RETURN_WITHIN "a carriage return within the line; lines end with a line feed"
+
+static bool has_return(const char *line, const char *end) {
+  return line < end && memchr(line, '\r', (size_t)(end - line)) != NULL;
+}
+
 static bool read_slowly(const dzo_csv_columns *csv, const char *line, const char *end,
                         uint64_t words[2], char text[MESSAGE]) {
   unsigned place = 0, found = 0;
@@ -132,6 +139,8 @@ static bool read_slowly(const dzo_csv_columns *csv, const char *line, const char
   dzo_word word;
   if (csv->separator != '\0' && is_open(line, end))
     return refuse(text, "a quoted field does not end on its line");
+  if (has_return(line, end))
+    return refuse(text, "%s", RETURN_WITHIN);
   for (; found < csv->field_count && next_column(csv, &p, end, &word); place++)
     for (unsigned f = 0; f < csv->field_count; f++)
       if (csv->fields[f].place == place) {
@@ -149,9 +158,23 @@ static bool read_slowly(const dzo_csv_columns *csv, const char *line, const char
 
 /* ---- One line, fast -------------------------------------------------------------------------- */
 
-/* From the begin of column `*place` to that of column `to`; NULL: there is none. */
+/* From within column `*place` to the begin of column `to`; NULL: there is none. */
+DZO_ITEM const char *skip_words(const char *p, const char *end, unsigned *place, unsigned to) {
+  for (; *place < to; ++*place) {
+    while (p < end && !is_blank(*p))
+      p++;
+    while (p < end && is_blank(*p))
+      p++;
+    if (p == end)
+      return NULL;
+  }
+  return p;
+}
+
 DZO_ITEM const char *skip_to(const char *p, const char *end, char separator, unsigned *place,
                              unsigned to) {
+  if (separator == '\0')
+    return skip_words(p, end, place, to);
   for (; *place < to; ++*place) {
     bool quoted = false;
     for (; p < end && (quoted || *p != separator); p++)
@@ -170,7 +193,9 @@ DZO_ITEM const char *read_fast(const char *p, const char *end, char separator, d
   const char *start = p += negative;
   uint64_t value = 0;
   p = dzo_parse_digits(p, end, &value);
-  if (p == start || p - start > 19 || (p < end && *p != separator && *p != '\r'))
+  bool ends =
+      p == end || *p == (separator != '\0' ? separator : ' ') || (*p == '\r' && p + 1 == end);
+  if (p == start || p - start > 19 || !ends)
     return NULL;
   uint64_t most = dzo_integer_is_wide(type) ? UINT64_MAX : UINT32_MAX;
   most = dzo_integer_is_signed(type) ? most >> 1 : most;
@@ -180,16 +205,17 @@ DZO_ITEM const char *read_fast(const char *p, const char *end, char separator, d
   return p;
 }
 
-/* Keys in one column, and values in one behind it. */
+/* Keys in one column, and values in one behind it, of a line that may not be a comment. */
 DZO_ITEM bool read_line_fast(const dzo_csv_columns *csv, const char *p, const char *end,
                              uint64_t words[2]) {
   unsigned place = 0;
-  char separator = csv->separator != '\0' ? csv->separator : ' ';
+  if (p == end || *p == '#' || is_blank(*p))
+    return false;
   for (unsigned f = 0; f < csv->field_count; f++) {
     if (csv->fields[f].place < place)
       return false;
-    p = skip_to(p, end, separator, &place, csv->fields[f].place);
-    p = p != NULL ? read_fast(p, end, separator, csv->fields[f].type, &words[f]) : NULL;
+    p = skip_to(p, end, csv->separator, &place, csv->fields[f].place);
+    p = p != NULL ? read_fast(p, end, csv->separator, csv->fields[f].type, &words[f]) : NULL;
     if (p == NULL)
       return false;
   }
@@ -423,6 +449,10 @@ static dzo_status start(dzo_csv_columns *csv, const dzo_columns_options *options
   size_t size;
   const char *head = (const char *)dzo_input_head(csv->input, &size);
   first_line first = find_first(head, size);
+  /* It would be taken for a line of names. */
+  if (has_return(first.begin, first.end))
+    return dzo_text_refuse(csv->context, dzo_input_name(csv->input), first.number, DZO_E_FORMAT,
+                           "%s", RETURN_WITHIN);
   csv->separator = dzo_csv_separator(first.begin, first.end);
   csv->field_count = options->values != NULL ? 2 : 1;
   csv->fields[0].type = options->key_typed ? options->key_type : DZO_INTEGER_I64;

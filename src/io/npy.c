@@ -334,6 +334,8 @@ dzo_status dzo_npy_find(dzo_context *context, const char *name, const unsigned c
                     d.dimensions == MOST_DIMENSIONS ? "at least " : "", d.dimensions,
                     d.records ? " is" : " or 2 are");
   out->count = d.shape[0];
+  if (out->count == UINT64_MAX) /* which stands for a count that nobody knows */
+    return dzo_fail(context, DZO_E_FORMAT, "%s: promises too many numbers", name);
   return d.records ? find_in_records(context, name, &d, column, out)
                    : find_in_array(context, name, &d, column, out);
 }

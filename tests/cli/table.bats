@@ -302,6 +302,19 @@ lookup_by_awk='
   gives wanted count f.csv
 }
 
+@test "CSV: columns behind several blanks, comments before columns that are asked for" {
+  printf '%s\n' key,count -3,1 7,2 >wanted
+  printf 'a  b   c\n1  2 7\n 1 2 -3\n1\t2 \t7 4\n' >a.txt
+  gives wanted count a.txt --column c
+  gives wanted count a.txt --column 3 --verify
+  printf 'a,b\n1,7\n#1,5\n  #,6\n2,-3\n3,7\n' >b.csv
+  gives wanted count b.csv --column b
+  gives wanted count b.csv --column 2 --verify
+  printf '%s\n' key,sum 1,16 >wanted
+  printf '  1  7\n1   9\n' >c.txt
+  gives wanted count c.txt --values 2 --aggregate sum
+}
+
 @test "a long file in small memory, and lines across the ends of chunks" {
   keys --count 300000 --distribution zipf --seed 4 >k.txt
   awk '{ print "some text, to be skipped", NR, $1 }' OFS=';' k.txt >k.csv
@@ -328,6 +341,9 @@ a.csv|3|id\n5\nfive\n||expected an integer in column 1, found 'five'
 b.csv|2|5\n1.5\n||expected an integer in column 1, found '1.5'
 c.csv|2|1,2\n3,\n|--column 2|column 2 is empty
 d.csv|3|1,2\n3,4\n5\n|--column 2|column 2 is missing
+r.csv|1|1\r2\r3\r||a carriage return within the line
+s.csv|1|id,n\r1,2\r|--column n|a carriage return within the line
+t.csv|3|id\n1\n2\r3\n||a carriage return within the line
 e.csv|2|1\n4294967296\n|--type u32|4294967296 in column 1 is not within 0 to 4294967295 (u32; u64 takes it)
 f.csv|1|-1\n|--type u64|-1 in column 1 is not within 0 to 18446744073709551615 (u64; i64 takes it)
 g.csv|2|1\n9223372036854775808\n||9223372036854775808 in column 1 is not within
