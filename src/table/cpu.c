@@ -21,7 +21,6 @@ dzo_status table_cpu_create(const table_plan *plan, const table_cpu_sizes *sizes
                    .fixed = plan->fixed,
                    .max_load = plan->max_load,
                    .seed = table_hash(plan->seed, own_seed),
-                   .capacity = plan->capacity,
                    .sizes = *sizes};
   dzo_status status = table_cpu_rebuild(t, NULL, plan->capacity, plan->context->threads, &t->store);
   if (status != DZO_OK) {
@@ -80,17 +79,12 @@ static dzo_status resize(table_cpu *t, uint64_t capacity) {
   DZO_TRY(table_cpu_rebuild(t, t->store, capacity, t->context->threads, &store));
   table_cpu_store_free(t->store);
   t->store = store;
-  t->capacity = capacity;
   return DZO_OK;
 }
 
 static dzo_status reserve(void *state, uint64_t capacity) {
   table_cpu *t = state;
-  if (capacity > table_cpu_limit(t, t->store))
-    return resize(t, capacity);
-  if (capacity > t->capacity)
-    t->capacity = capacity;
-  return DZO_OK;
+  return capacity > table_cpu_limit(t, t->store) ? resize(t, capacity) : DZO_OK;
 }
 
 static dzo_status shrink(void *state) {

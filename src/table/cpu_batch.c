@@ -65,13 +65,13 @@ static table_cpu_task task_at(const batch_job *job, uint64_t begin, uint64_t *ro
   };
 }
 
-/* Pairs that the overflow must still take: what a fixed table was made for, counted as if all that
- * is erased in this piece were erased at first. */
+/* Pairs that the overflow must still take: what a fixed table says that it holds, counted as if all
+ * that is erased in this piece were erased at first. */
 static uint64_t overflow_room(const batch_job *job, uint64_t begin, uint64_t count) {
   const table_cpu *t = job->table;
   if (!t->fixed)
     return 0;
-  uint64_t capacity = t->capacity;
+  uint64_t capacity = table_cpu_limit(t, t->store);
   if (job->batch->operations != NULL)
     for (uint64_t i = begin; i < begin + count; i++)
       capacity += job->batch->operations[i] == DZO_TABLE_ERASE;

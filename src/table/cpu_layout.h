@@ -135,7 +135,6 @@ typedef struct table_cpu {
   bool wide, fixed;
   double max_load;
   uint64_t seed;
-  uint64_t capacity; /* that a fixed table was made for, or was reserved */
   table_cpu_sizes sizes;
   table_cpu_store *store;
   uint64_t pairs;  /* in all */
@@ -143,7 +142,7 @@ typedef struct table_cpu {
   table_cpu_side side[TABLE_CPU_SIDES];
 } table_cpu;
 
-/* Pairs in a store before it should grow. */
+/* Pairs in a store before it should grow, or that a fixed table takes at least. */
 uint64_t table_cpu_limit(const table_cpu *t, const table_cpu_store *s);
 
 /* ---- For one owner of a region, or of all ---------------------------------------------------- */

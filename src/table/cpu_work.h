@@ -59,7 +59,8 @@ DZO_ITEM uint64_t hit(table_cpu_task *task, uint64_t *b, unsigned slot, uint64_t
     region->tombs += full;
     region->erased += full;
     set_free(b, slot, full);
-    if (DZO_UNLIKELY(region->erased > task->store->buckets * SLOTS / 2))
+    /* Often enough, and no more often than the overflow, which may be long, can be gone through. */
+    if (DZO_UNLIKELY(region->erased > task->store->buckets * SLOTS / 2 + region->nodes))
       task->untidy = number + 1;
   } else if (operation != DZO_TABLE_FIND && operation != DZO_TABLE_INSERT) {
     set_value(b, slot, combined(operation, old, value));
