@@ -46,6 +46,11 @@ static cli_exit check_options(const table_job *job) {
   return CLI_DONE;
 }
 
+/* Values may come from a file, or from a column that is called as the output is. */
+static bool is_input(const char *output, const char *values) {
+  return values != NULL && cli_file_size(values) > 0 && cli_same_file(output, values);
+}
+
 static const char *problem_of_output(const table_job *job) {
   const table_settings *s = job->settings;
   const cli_common *common = job->call->common;
@@ -55,7 +60,7 @@ static const char *problem_of_output(const table_job *job) {
   for (int i = 0; i < 2; i++)
     if (job->paths[i] != NULL && cli_same_file(s->output, job->paths[i]))
       return "the output would replace an input";
-  if (cli_same_file(s->output, s->values) || cli_same_file(s->output, s->values2))
+  if (is_input(s->output, s->values) || is_input(s->output, s->values2))
     return "the output would replace an input";
   return NULL;
 }
@@ -157,7 +162,7 @@ static const cli_option options[] = {
      .initial = "auto",
      SETTING(format),
      .help = "Format of FILE. auto finds it by content: .npy by its first bytes, csv if it is "
-             "text, else raw, little-endian numbers."},
+             "text and FILE does not end in .u32 or the like, else raw, little-endian numbers."},
     {.name = "column2",
      .kind = CLI_TEXT,
      .argument = "NAME",
@@ -172,7 +177,8 @@ static const cli_option options[] = {
      .kind = CLI_CHOICE,
      .choices = types,
      SETTING(type2),
-     .help = "join, lookup: as --type, for FILE2; without it, the same."},
+     .help = "join, lookup: as --type, for FILE2; without it, the same, unless FILE2 ends in "
+             ".u32 or the like."},
     {.name = "format2",
      .kind = CLI_CHOICE,
      .choices = formats,

@@ -45,9 +45,9 @@ cli_exit cli_table_open(table_job *job, int which, dzo_columns **out) {
     options.column = s->column;
     options.column_if_any = true;
   }
-  const char *type = which == 1 && s->type2 != NULL ? s->type2 : s->type;
-  options.key_typed = type_of(type, &options.key_type) ||
-                      cli_records_type_of_suffix(job->paths[which], &options.key_type);
+  options.raw_by_name = cli_records_type_of_suffix(job->paths[which], &options.key_type);
+  options.key_typed = type_of(which == 0 ? s->type : s->type2, &options.key_type) ||
+                      options.raw_by_name || type_of(s->type, &options.key_type);
   options.value_typed = type_of(s->values_type, &options.value_type);
   job->call->progress.file_bytes = cli_file_size(job->paths[which]);
   dzo_status status = dzo_columns_open(job->call->context, job->paths[which], &options, out);
@@ -80,16 +80,18 @@ dzo_status cli_table_create_for(table_job *job, int key_bits, int value_bits, ui
   return status;
 }
 
-/* Memory that a table has taken counts from there on: it is the operating system's to say no. */
+/* A table that has outgrown the memory planned for would only be slower from here on, or the end of
+ * other programs. */
 static dzo_status check_memory(table_job *job, const dzo_table *table) {
   dzo_context *context = job->call->context;
   uint64_t bytes = dzo_table_bytes(table);
-  if (job->call->common->memory == 0 || bytes <= context->memory)
+  if (dzo_table_device(table) != DZO_DEVICE_CPU || bytes <= context->memory)
     return DZO_OK;
   char taken[32], allowed[32];
   cli_bytes_text(bytes, taken);
   cli_bytes_text(context->memory, allowed);
-  return dzo_fail(context, DZO_E_MEMORY, "%llu different keys take %s, and --memory allows %s",
+  return dzo_fail(context, DZO_E_MEMORY,
+                  "%llu different keys take %s, and %s are planned for (--memory)",
                   (unsigned long long)dzo_table_size(table), taken, allowed);
 }
 

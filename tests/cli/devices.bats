@@ -137,3 +137,24 @@ tied_graph() {
   expect 0 dzo generate rmat --scale 10 --device cpu -o cpu.mtx -q
   cmp cpu.mtx gpu.mtx
 }
+
+@test "a GPU's tables give the CPU's records" {
+  need_gpu
+  dzo generate keys --count 4000 --distribution zipf --distinct 900 -o k.u32 -q
+  dzo generate keys --count 4000 --range 1000000 -o v.u32 -q
+  dzo generate keys --count 700 --distribution zipf --distinct 1200 --seed 2 -o k2.u32 -q
+  dzo generate keys --count 900 --type u64 --distribution zipf --distinct 300 -o w.u64 -q
+  for words in "count k.u32" "count k.u32 --top 5" "count k.u32 --values v.u32 --aggregate sum" \
+    "count k.u32 --values v.u32 --aggregate max" "count w.u64" "distinct w.u64" \
+    "join k2.u32 k.u32 --values2 v.u32" "lookup k.u32 k2.u32" "lookup w.u64 k2.u32"; do
+    # shellcheck disable=SC2086
+    expect 0 dzo table $words --device cpu -o cpu.csv
+    for device in cuda hybrid; do
+      # shellcheck disable=SC2086
+      expect 0 dzo table $words --device $device -o gpu.csv --verify
+      [ ! -s err ]
+      cmp cpu.csv gpu.csv
+      [ "$(field device | cut -d, -f1)" = $device ]
+    done
+  done
+}
