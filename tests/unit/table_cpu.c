@@ -100,6 +100,7 @@ static void batches_mean_their_queries_in_order(void **state) {
 static void fixed_tables_take_what_they_were_made_for(void **state) {
   (void)state;
   static const uint64_t capacities[] = {0, 1, 17, 500, 1000, 3000};
+  unsigned full = 0;
   for (unsigned turn = 0; turn < 12; turn++) {
     setting s = growing;
     s.wide = turn % 2 != 0;
