@@ -14,14 +14,23 @@ enum { FILTERS = 0, COPIES = 1, LANES = 2 };
  */
 enum { COPIED = 0, FILTERED = LANES * MSF_GROUPS, ARRIVED = (LANES + 1) * MSF_GROUPS };
 
-/* Of a chunk. Whole rows are copied from where they lie: long copies waste less of the bus. */
-enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21, UNITS_MIN = 1 << 6 };
-enum { WHOLE_SLOTS = 8, WHOLE_SLOT_BYTES = 1 << 22 }; /* of staging memory, for the way back */
+/* Of a chunk. What is packed had better stay in a processor's cache; whole rows are copied from
+ * where they lie, and long copies waste less of the bus. */
+enum { UNITS_MAX = 1 << 18, MIXED_UNITS_MAX = 1 << 19, WHOLE_UNITS_MAX = 1 << 21 };
+enum { UNITS_MIN = 1 << 6 };
+
+/* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
+ * a thread that packs. */
+enum { WHOLE_SLOTS = 8, WHOLE_SLOT_BYTES = 1 << 22, STAGING_BYTES = 10 << 20 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+static uint64_t slot_bytes_of(const msf_ring_shape *shape) {
+  return msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+}
+
 static uint64_t slots_bytes(const msf_ring_shape *shape) {
-  return shape->device_slots * msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  return shape->device_slots * slot_bytes_of(shape);
 }
 
 uint64_t msf_ring_bytes(const msf_ring_shape *shape) {
@@ -86,9 +95,10 @@ static uint64_t places_of(const msf_ring_shape *shape) {
  * ones. Pinning a slot takes as long as copying its bytes twenty times. */
 static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
   uint64_t threads = (uint64_t)shape->threads, least = threads + threads / 2 + 4;
-  uint64_t slots = shape->whole ? WHOLE_SLOTS : chunks / 16;
-  slots = slots < least && !shape->whole ? least : slots;
-  slots = slots < 4 * threads ? slots : 4 * threads;
+  uint64_t most = threads * STAGING_BYTES / slot_bytes_of(shape), slots = chunks / 16;
+  slots = slots < most ? slots : most;
+  slots = slots > least ? slots : least;
+  slots = shape->whole ? WHOLE_SLOTS : shape->retain ? least : slots;
   slots = slots < chunks || slots < MSF_GROUPS ? slots : chunks;
   return (uint32_t)(slots < MSF_SLOTS_MAX ? slots : MSF_SLOTS_MAX);
 }
@@ -98,7 +108,7 @@ static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
   enum { LEAST = MSF_GROUPS - 1, MOST = 16 * LEAST };
   uint64_t chunks = places_of(shape) / shape->units + 1;
-  uint64_t room = bytes / 10 / msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  uint64_t room = bytes / 10 / slot_bytes_of(shape);
   bool fit = room >= LEAST;
   room = room < 2 * chunks ? room : 2 * chunks;
   room = room < MOST ? room : MOST;
@@ -109,7 +119,7 @@ static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
 }
 
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t units = shape->whole ? WHOLE_UNITS_MAX : UNITS_MAX;
+  uint64_t units = shape->whole ? WHOLE_UNITS_MAX : shape->mixed ? MIXED_UNITS_MAX : UNITS_MAX;
   uint64_t piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
   while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
@@ -139,7 +149,7 @@ static uint64_t words_of_masks(const msf_ring_shape *shape) {
 dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *shape) {
   void *memory = NULL, *staging = NULL;
   uint64_t filter_bytes = msf_filter_bytes(&shape->filter);
-  uint64_t slot_bytes = msf_slot_bytes(shape->units, shape->key_bytes, shape->lists);
+  uint64_t slot_bytes = slot_bytes_of(shape);
   if (shape->whole && slot_bytes > WHOLE_SLOT_BYTES)
     slot_bytes = WHOLE_SLOT_BYTES;
   uint64_t mask_words = words_of_masks(shape);

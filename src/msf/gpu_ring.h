@@ -68,7 +68,8 @@ typedef struct msf_ring_shape {
   uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
   uint64_t piece;          /* that come at a time; 0: not known */
   uint64_t most;           /* in the columns, if vertices allow it; 0: as many as are worth it */
-  bool whole;              /* all chunks are whole rows, which need no staging memory */
+  bool whole;              /* all chunks are whole rows, which need no staging memory; */
+  bool mixed;              /* or some of them */
   unsigned key_bytes;
   bool lists;  /* chunks may be lists */
   bool retain; /* edges kept are told of */

@@ -373,6 +373,7 @@ static msf_ring_shape shape_of(const graph_stream *s) {
                                      .flip = s->packer.flip},
                           .edges = g->arcs / 2,
                           .whole = s->whole_rows == MSF_ALWAYS && !s->two_passes,
+                          .mixed = s->whole_rows == MSF_BY_RATES && !s->two_passes,
                           .key_bytes = s->packer.key_bytes,
                           .lists = s->packer.lists,
                           .extra = s->two_passes ? msf_hybrid_bytes(g) : 0,
