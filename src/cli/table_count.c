@@ -32,7 +32,8 @@ static cli_exit tally_up(table_job *job, table_pairs *pairs) {
     status = read_all(job, columns, tally, &bad_input);
   dzo_columns_close(columns);
   double begun = cli_now();
-  bool wanted = job->writes || job->call->common->verify;
+  /* Sums that do not fit are found on the way. */
+  bool wanted = job->writes || job->call->common->verify || job->aggregate == TABLE_AGGREGATE_SUM;
   if (status == DZO_OK && wanted)
     status = cli_tally_take(tally, pairs);
   job->times.table += cli_now() - begun;

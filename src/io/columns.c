@@ -56,7 +56,7 @@ static dzo_status detect(dzo_columns *c, const dzo_columns_options *options) {
   if (c->format == DZO_COLUMNS_AUTO && dzo_npy_is(head, size))
     c->format = DZO_COLUMNS_NPY;
   if (c->format == DZO_COLUMNS_AUTO)
-    c->format = is_text(head, size) ? DZO_COLUMNS_CSV : DZO_COLUMNS_RAW;
+    c->format = !options->raw_by_name && is_text(head, size) ? DZO_COLUMNS_CSV : DZO_COLUMNS_RAW;
   if (c->format == DZO_COLUMNS_RAW && !options->key_typed)
     return dzo_fail(c->context, DZO_E_ARGUMENT,
                     "%s: holds neither text nor a .npy array; raw numbers need a type",

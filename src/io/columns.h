@@ -17,6 +17,7 @@ typedef enum dzo_columns_format {
 
 typedef struct dzo_columns_options {
   dzo_columns_format format;
+  bool raw_by_name; /* AUTO: it is RAW even if all its bytes are text */
   /* The types of keys and values. RAW needs that of the keys, and takes it for values too unless
    * told. CSV: I64 unless told; what does not fit is an error. NPY knows by itself. */
   bool key_typed, value_typed;
