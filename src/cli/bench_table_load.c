@@ -22,12 +22,12 @@ typedef struct mixed_run {
 /* Finds and erases are of keys that are there, each erase of another one than any find; inserts are
  * of new ones. So all counts are known, whatever the order. */
 static void choose_queries(mixed_run *run) {
-  uint64_t erased = run->count / 10 * 9, born = run->count;
+  uint64_t stay = run->count - run->count / 10, erased = stay, born = run->count;
   uint32_t *keys = run->query_keys.host, *values = run->query_values.host;
   uint8_t *operations = run->operations.host;
   for (uint64_t i = 0; i < run->count; i++) {
     uint32_t chance = (uint32_t)(table_key(BITS, i ^ 0x5bd1e995u) % 10);
-    uint64_t which = i % (run->count / 10 * 9);
+    uint64_t which = i % stay;
     operations[i] = DZO_TABLE_FIND;
     if (chance == 0) {
       operations[i] = DZO_TABLE_INSERT;
