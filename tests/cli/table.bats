@@ -174,6 +174,7 @@ lookup_by_awk='
   printf -- '-7,%s\n' 9223372036854775807 1 >>s.csv
   expect 1 table count s.csv --values 2 --aggregate sum
   grep -q '^dzo: the sum of the values of key -7 is not within i64$' err
+  expect 1 table count s.csv --values 2 --aggregate sum --json
   echo 3,1 >>u.csv
   expect 1 table count u.csv --values 2 --aggregate sum --values-type u64 -o x
   grep -q '^dzo: the sum of the values of key 3 is not within u64$' err
@@ -300,6 +301,20 @@ lookup_by_awk='
   printf '%s\n' 2020,1 2020,2 >f.csv
   printf '%s\n' key,count 2020,2 >wanted
   gives wanted count f.csv
+}
+
+@test "a name that ends in .u32 is raw, though its bytes are text" {
+  printf 11111111 >a.u32
+  printf 'key,count\n825307441,2\n' >wanted
+  gives wanted count a.u32
+  printf '825307441\n5\n' >b.csv
+  printf 'key,row2\n825307441,0\n5,\n' >wanted
+  gives wanted lookup b.csv a.u32 --type i64
+  # What is said in words counts more.
+  printf 'key,count\n11111111,1\n' >wanted
+  gives wanted count a.u32 --format csv
+  printf 'key,count\n3544668469065756977,1\n' >wanted
+  gives wanted count a.u32 --type u64
 }
 
 @test "CSV: columns behind several blanks, comments before columns that are asked for" {
