@@ -82,6 +82,7 @@ struct dzo_unit {
   void *staging;
   uint64_t staging_bytes;
   void *mailbox;
+  double bus_rate; /* bytes a second from pinned memory to the device; 0: nobody has measured it */
 };
 
 /* Open and close; close also releases what is still allocated. */

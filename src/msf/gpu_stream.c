@@ -415,19 +415,39 @@ static void tell_plan(const graph_stream *s, dzo_msf *out) {
       s->steps, 1e3 * s->pack_seconds);
 }
 
+/* Do two passes promise to be faster, at this rate of the bus? */
+static bool pays_twice(const graph_stream *s, double bus_rate) {
+  msf_rates rates = msf_expected_rates(s->context->threads, true);
+  rates.bus_bytes = bus_rate;
+  msf_estimate e = msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs,
+                                      s->packer.key_bytes, s->whole_rows != MSF_NEVER);
+  return e.twice < 0.98 * e.cuda && e.twice < 0.98 * e.mixed;
+}
+
+/* Two passes are looked into unless it is known that they do not pay: it takes a millisecond. */
+static void plan_passes(graph_stream *s, msf_choice two_passes) {
+  const dzo_unit *unit = s->ring.unit;
+  bool known = two_passes == MSF_BY_RATES && unit->bus_rate > 0;
+  if (two_passes == MSF_NEVER || (known && !pays_twice(s, unit->bus_rate)))
+    return;
+  s->two_passes = msf_hybrid_plan(&s->hybrid, s->graph, s->packer.flip);
+}
+
+enum { MEASURABLE = 1 << 20 }; /* bytes of a slot whose way tells the rate of the bus */
+
 /* What the ways come to, when the ring is open. */
 static dzo_status decide(graph_stream *s, msf_stream_ways ways) {
+  dzo_unit *unit = s->ring.unit;
   msf_rates rates = msf_expected_rates(s->context->threads, true);
   s->unit_seconds = 1 / rates.packed_arcs;
   bool by_rates = s->two_passes && ways.two_passes == MSF_BY_RATES;
   if (!by_rates && s->whole_rows != MSF_BY_RATES)
     return DZO_OK;
-  DZO_TRY(msf_ring_measure(&s->ring, &s->bus_bytes));
-  rates.bus_bytes = s->bus_bytes;
-  msf_estimate e = msf_estimate_times(&rates, s->graph->vertices, s->graph->arcs,
-                                      s->packer.key_bytes, s->whole_rows != MSF_NEVER);
+  if (unit->bus_rate <= 0 && s->ring.slot_bytes >= MEASURABLE)
+    DZO_TRY(msf_ring_measure(&s->ring, &unit->bus_rate));
+  s->bus_bytes = unit->bus_rate > 0 ? unit->bus_rate : rates.bus_bytes;
   if (by_rates)
-    s->two_passes = e.twice < 0.98 * e.cuda && e.twice < 0.98 * e.mixed;
+    s->two_passes = pays_twice(s, s->bus_bytes);
   return DZO_OK;
 }
 
@@ -456,9 +476,9 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
                           .lists = graph->row_order != DZO_ROWS_BY_NEIGHBOUR,
                           .scan = msf_scan_best()};
   s.packer.flip = !maximum ? 0 : graph->keys64 != NULL ? UINT64_MAX : UINT32_MAX;
-  s.two_passes = ways.two_passes != MSF_NEVER && msf_hybrid_plan(&s.hybrid, graph, s.packer.flip);
   if (ways.whole_rows != MSF_NEVER && msf_is_pinned(unit, graph))
     s.whole_rows = ways.whole_rows;
+  plan_passes(&s, ways.two_passes);
   dzo_status status = run(&s, ways, out);
   if (status != DZO_OK)
     msf_ring_abandon(&s.ring);
