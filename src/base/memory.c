@@ -168,3 +168,14 @@ void dzo_free(void *pointer) {
   if (!keep_block(context, head))
     context->allocator.release(context->allocator.user, head);
 }
+
+static void *allocate_inside(void *user, size_t bytes) { return dzo_alloc(user, bytes, 1); }
+
+static void release_inside(void *user, void *pointer) {
+  (void)user;
+  dzo_free(pointer);
+}
+
+dzo_allocator dzo_memory_inside(dzo_context *context) {
+  return (dzo_allocator){context, allocate_inside, release_inside};
+}

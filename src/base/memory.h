@@ -27,6 +27,8 @@ void *dzo_realloc(dzo_context *context, void *pointer, uint64_t count, size_t si
 void dzo_free(void *pointer);
 /* Bytes of memory this machine has, 0 if it does not say. */
 uint64_t dzo_physical_memory(void);
+/* An allocator that takes from a context, for one that works beside it. */
+dzo_allocator dzo_memory_inside(dzo_context *context);
 /* Give the blocks kept back to the allocator. */
 void dzo_memory_release_kept(dzo_context *context);
 

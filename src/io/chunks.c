@@ -26,6 +26,7 @@ struct dzo_chunks {
   const char *mapped; /* the whole content, or NULL */
   uint64_t position;  /* in it */
   /* Read ahead: the filler's */
+  dzo_context *aside; /* what fails is told here, since the context is its user's meanwhile */
   uint64_t capacity;
   buffer buffers[BUFFERS];
   char *rest; /* [rest_capacity] the begin of a line whose end was not in the buffer */
@@ -62,8 +63,8 @@ static dzo_status fill_bytes(dzo_chunks *c, buffer *b, uint64_t begin) {
     want = want < c->left ? want : c->left;
     size_t got;
     if (should_quit(c))
-      return dzo_fail(c->context, DZO_E_CANCELLED, "cancelled during read");
-    DZO_TRY(dzo_input_read(c->context, c->input, b->data + b->size, (size_t)want, &got));
+      return dzo_fail(c->aside, DZO_E_CANCELLED, "cancelled during read");
+    DZO_TRY(dzo_input_read(c->aside, c->input, b->data + b->size, (size_t)want, &got));
     b->size += got;
     c->left -= got;
     c->ended = got < want || c->left == 0;
@@ -80,13 +81,13 @@ static dzo_status fill_bytes(dzo_chunks *c, buffer *b, uint64_t begin) {
 static dzo_status keep_rest(dzo_chunks *c, buffer *b) {
   const char *stop = memrchr(b->data, '\n', (size_t)b->size);
   if (stop == NULL)
-    return dzo_fail(c->context, DZO_E_UNSUPPORTED, "%s: a line of more than %llu bytes in a stream",
+    return dzo_fail(c->aside, DZO_E_UNSUPPORTED, "%s: a line of more than %llu bytes in a stream",
                     dzo_input_name(c->input), (unsigned long long)b->size);
   uint64_t whole = (uint64_t)(stop + 1 - b->data);
   c->rest_size = b->size - whole;
   if (c->rest_size > c->rest_capacity) {
     dzo_free(c->rest);
-    c->rest = dzo_alloc(c->context, 2 * c->rest_size, 1);
+    c->rest = dzo_alloc(c->aside, 2 * c->rest_size, 1);
     c->rest_capacity = c->rest != NULL ? 2 * c->rest_size : 0;
     if (c->rest == NULL)
       return DZO_E_MEMORY;
@@ -157,6 +158,15 @@ static bool start_filler(dzo_chunks *c) {
   return c->running;
 }
 
+static dzo_status make_aside(dzo_chunks *c) {
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.threads = 1;
+  options.memory = c->context->memory;
+  options.allocator = dzo_memory_inside(c->context);
+  return dzo_context_make(&options, &c->aside);
+}
+
 static dzo_status open_ahead(dzo_chunks *c) {
   uint64_t size = dzo_input_size(c->input);
   uint64_t bytes = size < c->plan.bytes ? size + 1 : c->plan.bytes;
@@ -168,6 +178,7 @@ static dzo_status open_ahead(dzo_chunks *c) {
   }
   c->left = c->plan.limit;
   c->ended = c->left == 0;
+  DZO_TRY(make_aside(c));
   DZO_TRY(skip(c));
   return start_filler(c) ? DZO_OK
                          : dzo_fail(c->context, DZO_E_MEMORY, "no thread could be started");
@@ -212,6 +223,8 @@ void dzo_chunks_close(dzo_chunks *c) {
   for (int i = 0; i < BUFFERS; i++)
     dzo_free(c->buffers[i].data);
   dzo_free(c->rest);
+  if (c->aside != NULL)
+    dzo_context_free(c->aside);
   dzo_free(c);
 }
 
@@ -255,8 +268,8 @@ static dzo_status wait_for_chunk(dzo_chunks *c, const buffer *b) {
     status = dzo_progress(c->context, "read", done, total);
     pthread_mutex_lock(&c->lock);
   }
-  if (status == DZO_OK && !b->full)
-    status = c->status;
+  if (status == DZO_OK && !b->full && c->status != DZO_OK)
+    status = dzo_fail(c->context, c->status, "%s", c->aside->message);
   pthread_mutex_unlock(&c->lock);
   return status;
 }

@@ -20,6 +20,7 @@ enum { HEAD_BYTES = 1 << 18, NAME_BYTES = 256, LOAD_STEP = 1 << 20 };
 
 struct dzo_input {
   dzo_context *context;
+  dzo_context *told; /* of what fails: the context, or that of the reader */
   char name[NAME_BYTES];
   /* The stored bytes: a descriptor or the caller's memory. */
   int descriptor; /* -1: none */
@@ -42,8 +43,7 @@ struct dzo_input {
 };
 
 static dzo_status fail_io(const dzo_input *input, const char *verb) {
-  return dzo_fail(input->context, DZO_E_IO, "%s: cannot %s: %s", input->name, verb,
-                  strerror(errno));
+  return dzo_fail(input->told, DZO_E_IO, "%s: cannot %s: %s", input->name, verb, strerror(errno));
 }
 
 /* ---- Stored bytes, in order ------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static dzo_status read_stored(void *user, void *buffer, size_t capacity, size_t 
     if (!input->seekable)
       wait_for_bytes(input);
     if (dzo_is_cancelled(input->context))
-      return dzo_fail(input->context, DZO_E_CANCELLED, "cancelled during read");
+      return dzo_fail(input->told, DZO_E_CANCELLED, "cancelled during read");
     ssize_t n = input->seekable
                     ? pread(input->descriptor, to, capacity - *got, (off_t)input->stored_read)
                     : read(input->descriptor, to, capacity - *got);
@@ -93,7 +93,7 @@ static dzo_status read_content(dzo_input *input, void *buffer, size_t capacity, 
   if (input->ended)
     return DZO_OK;
   dzo_status status = input->unpacker != NULL
-                          ? dzo_unpacker_read(input->unpacker, buffer, capacity, got)
+                          ? dzo_unpacker_read(input->told, input->unpacker, buffer, capacity, got)
                           : read_stored(input, buffer, capacity, got);
   if (status == DZO_OK && *got < capacity)
     input->ended = true;
@@ -180,7 +180,7 @@ static dzo_status create(dzo_context *context, const char *name, dzo_input **out
   dzo_input *input = dzo_calloc(context, 1, sizeof *input);
   if (input == NULL)
     return DZO_E_MEMORY;
-  input->context = context;
+  input->context = input->told = context;
   input->descriptor = -1;
   input->size = UINT64_MAX;
   (void)snprintf(input->name, sizeof input->name, "%s", name);
@@ -333,7 +333,6 @@ dzo_status dzo_input_read_at(dzo_context *context, dzo_input *input, uint64_t of
 
 dzo_status dzo_input_read(dzo_context *context, dzo_input *input, void *buffer, size_t capacity,
                           size_t *got) {
-  (void)context;
   const unsigned char *have = input->data != NULL ? input->data : input->head;
   uint64_t have_size = input->data != NULL ? input->size : input->head_size;
   *got = 0;
@@ -346,7 +345,10 @@ dzo_status dzo_input_read(dzo_context *context, dzo_input *input, void *buffer, 
   if (input->data != NULL || *got == capacity)
     return DZO_OK;
   size_t more;
-  DZO_TRY(read_content(input, (char *)buffer + *got, capacity - *got, &more));
+  input->told = context;
+  dzo_status status = read_content(input, (char *)buffer + *got, capacity - *got, &more);
+  input->told = input->context;
+  DZO_TRY(status);
   *got += more;
   input->position += more;
   return DZO_OK;

@@ -12,6 +12,7 @@ enum { PACKED_BYTES = 1 << 18 };
 
 struct dzo_unpacker {
   dzo_context *context;
+  dzo_context *told; /* of what fails in the call that runs */
   dzo_packing packing;
   const char *name;
   dzo_packed_read read;
@@ -70,7 +71,7 @@ dzo_status dzo_unpacker_create(dzo_context *context, dzo_packing packing, const 
   dzo_unpacker *u = dzo_calloc(context, 1, sizeof *u);
   if (u == NULL)
     return DZO_E_MEMORY;
-  u->context = context;
+  u->context = u->told = context;
   u->packing = packing;
   u->name = name;
   u->read = read;
@@ -98,7 +99,7 @@ static dzo_status refill(dzo_unpacker *u) {
 }
 
 static dzo_status fail_packed(const dzo_unpacker *u, const char *why) {
-  return dzo_fail(u->context, DZO_E_FORMAT, "%s: %s at packed byte %llu: %s", u->name,
+  return dzo_fail(u->told, DZO_E_FORMAT, "%s: %s at packed byte %llu: %s", u->name,
                   u->packing == DZO_PACKING_GZIP ? "broken gzip" : "broken zstd",
                   (unsigned long long)(u->used + u->begin), why);
 }
@@ -117,7 +118,7 @@ static dzo_status step_gzip(dzo_unpacker *u, unsigned char *to, size_t room, siz
   *made = offered - u->zlib.avail_out;
   *ended = code == Z_STREAM_END;
   if (code == Z_MEM_ERROR)
-    return dzo_fail(u->context, DZO_E_MEMORY, "%s: no memory to unpack", u->name);
+    return dzo_fail(u->told, DZO_E_MEMORY, "%s: no memory to unpack", u->name);
   if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
     return fail_packed(u, u->zlib.msg != NULL ? u->zlib.msg : "not a deflate stream");
   if (*ended && inflateReset(&u->zlib) != Z_OK)
@@ -145,8 +146,10 @@ static bool next_member(dzo_unpacker *u) {
   return have >= 1;
 }
 
-dzo_status dzo_unpacker_read(dzo_unpacker *u, void *buffer, size_t capacity, size_t *got) {
+dzo_status dzo_unpacker_read(dzo_context *context, dzo_unpacker *u, void *buffer, size_t capacity,
+                             size_t *got) {
   *got = 0;
+  u->told = context;
   while (*got < capacity && !u->finished) {
     DZO_TRY(refill(u));
     bool dry = u->begin == u->end;

@@ -23,8 +23,10 @@ typedef struct dzo_unpacker dzo_unpacker;
 dzo_status dzo_unpacker_create(dzo_context *context, dzo_packing packing, const char *name,
                                const unsigned char *head, size_t head_size, dzo_packed_read read,
                                void *user, dzo_unpacker **out);
-/* *got < capacity only at the end. DZO_E_FORMAT for broken or truncated content. */
-dzo_status dzo_unpacker_read(dzo_unpacker *unpacker, void *buffer, size_t capacity, size_t *got);
+/* *got < capacity only at the end. DZO_E_FORMAT for broken or truncated content; `context` is told
+ * why. */
+dzo_status dzo_unpacker_read(dzo_context *context, dzo_unpacker *unpacker, void *buffer,
+                             size_t capacity, size_t *got);
 /* NULL is fine. */
 void dzo_unpacker_destroy(dzo_unpacker *unpacker);
 

@@ -20,13 +20,6 @@ enum { ALONE = 1 << 14, LEAST_SHARE = 64 };
 
 /* It takes memory from the caller's context, whose GPU it uses, and asks it about cancelling; but
  * the caller's progress function is only called from the caller's thread. */
-static void *allocate_inside(void *user, size_t bytes) { return dzo_alloc(user, bytes, 1); }
-
-static void release_inside(void *user, void *pointer) {
-  (void)user;
-  dzo_free(pointer);
-}
-
 static int is_cancelled(void *user, const char *phase, uint64_t done, uint64_t total) {
   (void)phase, (void)done, (void)total;
   return dzo_is_cancelled(user);
@@ -40,7 +33,7 @@ static dzo_status make_aside(dzo_context *context, dzo_context **out) {
   options.threads = 1;
   options.memory = context->memory;
   options.gpu_memory = context->gpu_memory;
-  options.allocator = (dzo_allocator){context, allocate_inside, release_inside};
+  options.allocator = dzo_memory_inside(context);
   options.progress = is_cancelled;
   options.progress_user = context;
   DZO_TRY(dzo_context_make(&options, out));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 /* Columns of integers in pieces of every size, packed and not, and with memory that runs out. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <zlib.h>
@@ -173,6 +175,32 @@ static void what_fails_gives_its_memory_back(void **state) {
   dzo_context_destroy(context);
 }
 
+/* What the thread that reads ahead has to say outlives what the context is used for meanwhile. */
+static void the_reason_of_a_failure_is_kept(void **state) {
+  (void)state;
+  dzo_columns_options options = {.piece = 1000};
+  size_t size = pack(records_content(&options)) - 100;
+  dzo_context *context;
+  dzo_input *input;
+  dzo_columns *columns;
+  dzo_piece piece;
+  assert_int_equal(dzo_context_create(NULL, &context), DZO_OK);
+  assert_int_equal(dzo_input_open_memory(context, "input", packed, size, DZO_INPUT_STREAM, &input),
+                   DZO_OK);
+  assert_int_equal(dzo_columns_open_input(context, input, &options, &columns), DZO_OK);
+  dzo_status status;
+  do {
+    struct timespec pause = {0, 5000000};
+    (void)nanosleep(&pause, NULL);
+    dzo_begin(context); /* as a batch of a table would */
+    status = dzo_columns_next(columns, &piece);
+  } while (status == DZO_OK && piece.count > 0);
+  assert_int_equal(status, DZO_E_FORMAT);
+  assert_non_null(strstr(dzo_context_message(context), "the end is missing"));
+  dzo_columns_close(columns);
+  dzo_context_destroy(context);
+}
+
 /* A reader that is closed halfway stops the thread that reads ahead. */
 static void closing_early_is_fine(void **state) {
   (void)state;
@@ -247,6 +275,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_piece_size_gives_the_same),
       cmocka_unit_test(what_fails_gives_its_memory_back),
+      cmocka_unit_test(the_reason_of_a_failure_is_kept),
       cmocka_unit_test(closing_early_is_fine),
       cmocka_unit_test(a_radix_sort_is_stable),
   };
