@@ -124,6 +124,8 @@ template <typename T> __device__ __forceinline__ void dzo_store_shared(T *p, T x
 template <typename T> __device__ __forceinline__ T dzo_poll_shared(const T *p) {
   return *(const volatile T *)p;
 }
+/* Through the first-level cache: what others change now may be seen as it was. */
+template <typename T> __device__ __forceinline__ T dzo_load_stale(const T *p) { return __ldca(p); }
 /* The same for words in a block's __shared__ memory. */
 template <typename T> __device__ __forceinline__ T dzo_load_block(const T *p) {
   return *(const volatile T *)p;

@@ -85,7 +85,7 @@ typedef struct table_piece {
   uint8_t *answers;
   table_partition partition; /* of table_piece_start() */
   table_batch_run run;
-  bool direct;
+  bool loose; /* an ERASE that frees slots from anywhere */
   bool mixed; /* the keys are mixed already */
   table_heavy heavy;
 } table_piece;

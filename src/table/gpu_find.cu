@@ -79,6 +79,87 @@ static __global__ void __launch_bounds__(THREADS) table_find(table_layout t, fin
     atomicAdd((u64 *)&f.counters->found, (u64)s_found);
 }
 
+/* ---- Erasing ----------------------------------------------------------------------------------
+ */
+
+static __device__ bool erase_side(const table_layout &t) {
+  u64 *slot = (u64 *)t.slots + t.regions * t.buckets * t.bucket_slots;
+  u64 gone = table_slot_of((u32)table_word<u32>::ERASED, (u32)table_word<u32>::FREE);
+  return table_slot_key(atomicExch(slot, gone)) != table_word<u32>::FREE;
+}
+
+template <int S>
+static __device__ __forceinline__ void load_stale(const u64 *at, table_bucket<u32, S> *bucket) {
+#pragma unroll
+  for (int i = 0; i < S; i += 2) {
+    ulonglong2 two = dzo_load_stale((const ulonglong2 *)(at + i));
+    bucket->slot[i] = two.x;
+    bucket->slot[i + 1] = two.y;
+  }
+}
+
+/* Slots only become free while this runs, and EMPTY ones stay so: what was seen of a bucket, even
+ * some time ago, is enough to say that its pair may become EMPTY, and that a key is not there. */
+template <int S> static __device__ __forceinline__ bool erase(const table_layout &t, u32 key) {
+  if (key == table_word<u32>::FREE)
+    return erase_side(t);
+  table_place place = table_place_of(key, t.regions);
+  u64 *region = (u64 *)t.slots + (u64)place.region * t.buckets * S;
+  u32 number = table_first_bucket(place, t.buckets);
+  for (int choice = 0; choice < 2; choice++) {
+    u64 *at = region + number * S;
+    table_bucket<u32, S> bucket;
+    load_stale<S>(at, &bucket);
+    table_seen seen = table_look<u32, S>(bucket, key);
+    if (seen.equal != 0) {
+      u32 now = seen.empty != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
+      u64 old = table_slot_of(table_value_at<u32, S>(bucket, seen.equal), key);
+      return atomicCAS(at + __ffs((int)seen.equal) - 1, old,
+                       table_slot_of(now, (u32)table_word<u32>::FREE)) == old;
+    }
+    if (seen.empty != 0)
+      return false;
+    number = table_second_bucket(key, t.buckets);
+  }
+  return false;
+}
+
+template <int S>
+static __global__ void __launch_bounds__(THREADS) table_erase_each(table_layout t, find_run f) {
+  __shared__ u32 s_found;
+  if (threadIdx.x == 0)
+    s_found = 0;
+  __syncthreads();
+  u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+  bool found = false;
+  if (i < f.count) {
+    u32 key = __ldcs((const u32 *)f.keys + i);
+    found = erase<S>(t, f.mixed ? key : table_mixed(key, t.mix));
+    if (f.answers != NULL)
+      f.answers[i] = found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
+  }
+  u32 votes = __ballot_sync(DZO_WARP_ALL, found);
+  if (dzo_lane() == 0 && votes != 0)
+    atomicAdd(&s_found, (u32)__popc(votes));
+  __syncthreads();
+  if (threadIdx.x != 0 || s_found == 0)
+    return;
+  atomicAdd((u64 *)&f.counters->found, (u64)s_found);
+  atomicAdd((u64 *)&f.counters->erased, (u64)s_found);
+}
+
+dzo_status table_gpu_erase(dzo_unit *unit, const table_layout *t, uint64_t count, const void *keys,
+                           bool mixed, uint8_t *answers, table_counters *counters) {
+  find_run f = {count, keys, mixed, NULL, answers, counters};
+  u64 blocks = (count + THREADS - 1) / THREADS;
+  if (t->bucket_slots == 4)
+    return DZO_LAUNCH(unit, 0, table_erase_each<4>, blocks, THREADS, *t, f);
+  return DZO_LAUNCH(unit, 0, table_erase_each<8>, blocks, THREADS, *t, f);
+}
+
+/* ---- From the host ----------------------------------------------------------------------------
+ */
+
 dzo_status table_gpu_find(dzo_unit *unit, const table_layout *t, bool wide, uint64_t count,
                           const void *keys, bool mixed, void *values, uint8_t *answers,
                           table_counters *counters) {

@@ -16,6 +16,11 @@ dzo_status table_gpu_find(dzo_unit *unit, const table_layout *t, bool wide, uint
                           const void *keys, bool mixed, void *values, uint8_t *answers,
                           table_counters *counters);
 
+/* The same for erasing, of tables with 32-bit words and without overflow: of equal keys, some one
+ * is answered FOUND. Adds to counters->found and ->erased. */
+dzo_status table_gpu_erase(dzo_unit *unit, const table_layout *t, uint64_t count, const void *keys,
+                           bool mixed, uint8_t *answers, table_counters *counters);
+
 #ifdef __cplusplus
 }
 #endif

@@ -96,7 +96,7 @@ template <typename W, int ITEMS> struct item_load<W, true, true, ITEMS> {
   static __device__ __forceinline__ void into(const pass &p, u32 first, u32 left,
                                               typename table_word<W>::slot *items) {
     const W *from = (const W *)p.values + first;
-    W keys[ITEMS], values[ITEMS];
+    W keys[ITEMS] = {}, values[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++)
       values[k] = (W)p.value;
@@ -118,7 +118,7 @@ template <typename W, int ITEMS> struct item_load<W, true, true, ITEMS> {
 
 template <typename W, bool PAIRS, bool FIRST, int ITEMS> struct key_load {
   static __device__ __forceinline__ void into(const pass &p, u32 first, u32 left, W *keys) {
-    typename item_of<W, PAIRS>::type items[ITEMS];
+    typename item_of<W, PAIRS>::type items[ITEMS] = {};
     const typename item_of<W, PAIRS>::type *from =
         (const typename item_of<W, PAIRS>::type *)p.from + first;
 #pragma unroll
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(THREADS, 2) table_count_digits(pass p) 
   __syncthreads();
   u32 tile = blockIdx.x * p.each * TILE;
   for (u32 n = 0; n < p.each && tile < p.count; n++, tile += TILE) {
-    W keys[ITEMS];
+    W keys[ITEMS] = {};
     u32 first = tile + threadIdx.x, left = first < p.count ? p.count - first : 0;
     key_load<W, PAIRS, FIRST, ITEMS>::into(p, first, left, keys);
 #pragma unroll
@@ -240,6 +240,7 @@ static __device__ __forceinline__ u32 sum_over_warps(uint16_t (*s_rank)[DIGITS],
 template <typename W, bool PAIRS> struct write_shared {
   union {
     uint16_t rank[WARPS][DIGITS];
+    u32 count[DIGITS]; /* where any order will do */
     typename item_of<W, PAIRS>::type items[tile_of<W, PAIRS>::COUNT];
   };
   u32 start[DIGITS], base[DIGITS], sums[WARPS];
@@ -250,7 +251,7 @@ template <typename W, bool PAIRS> struct write_shared {
 template <int ITEMS>
 static __device__ void stage_codes(const uint8_t *codes, const u32 *places, u32 left,
                                    uint8_t *s_codes) {
-  uint8_t code[ITEMS];
+  uint8_t code[ITEMS] = {};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
     if (32u * k < left)
@@ -261,8 +262,20 @@ static __device__ void stage_codes(const uint8_t *codes, const u32 *places, u32 
       s_codes[places[k]] = code[k];
 }
 
+/* The same over the whole tile, in no order. All threads. */
+template <int ITEMS>
+static __device__ __forceinline__ void rank_in_block(u32 *notes, u32 left, u32 *s_count) {
+  if (threadIdx.x < DIGITS)
+    s_count[threadIdx.x] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++)
+    if (32u * k < left)
+      notes[k] |= atomicAdd(&s_count[notes[k]], 1u) << 8;
+}
+
 /* A tile; *base: where the block's next item of digit threadIdx.x goes. */
-template <typename W, bool PAIRS, bool FIRST>
+template <typename W, bool PAIRS, bool FIRST, bool STABLE>
 static __device__ __forceinline__ void write_tile(const pass &p, u32 number, u32 *base,
                                                   write_shared<W, PAIRS> *s) {
   typedef typename item_of<W, PAIRS>::type item;
@@ -271,16 +284,22 @@ static __device__ __forceinline__ void write_tile(const pass &p, u32 number, u32
   u32 count = p.count - tile < TILE ? p.count - tile : (u32)TILE;
   u32 own = warp * 32 * ITEMS + dzo_lane(); /* the place of the thread's first item in the tile */
   u32 left = own < count ? count - own : 0;
-  item items[ITEMS];
+  item items[ITEMS] = {};
   u32 notes[ITEMS];
   item_load<W, PAIRS, FIRST, ITEMS>::into(p, tile + own, left, items);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
     notes[k] = 32u * k < left ? digit_of(p, item_key<W, PAIRS>::of(items[k])) : 0;
-  note_peers<ITEMS>(notes, p.bits, left);
-  rank_in_warp<ITEMS>(notes, left, s->rank[warp]);
+  if (STABLE) {
+    note_peers<ITEMS>(notes, p.bits, left);
+    rank_in_warp<ITEMS>(notes, left, s->rank[warp]);
+  } else {
+    rank_in_block<ITEMS>(notes, left, s->count);
+  }
   __syncthreads();
-  u32 total = d < DIGITS ? sum_over_warps(s->rank, d) : 0;
+  u32 total = 0;
+  if (d < DIGITS)
+    total = STABLE ? sum_over_warps(s->rank, d) : s->count[d];
   u32 start = sum_before(total, s->sums);
   if (d < DIGITS) {
     s->start[d] = start;
@@ -294,8 +313,10 @@ static __device__ __forceinline__ void write_tile(const pass &p, u32 number, u32
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
-    if (32u * k < left)
-      notes[k] = s->start[notes[k] & 0xff] + s->rank[warp][notes[k] & 0xff] + (notes[k] >> 8);
+    if (32u * k < left) {
+      u32 digit = notes[k] & 0xff, before = STABLE ? s->rank[warp][digit] : 0;
+      notes[k] = s->start[digit] + before + (notes[k] >> 8);
+    }
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
@@ -321,7 +342,7 @@ static __device__ __forceinline__ void write_tile(const pass &p, u32 number, u32
   }
 }
 
-template <typename W, bool PAIRS, bool FIRST>
+template <typename W, bool PAIRS, bool FIRST, bool STABLE>
 static __global__ void __launch_bounds__(THREADS, 2) table_write_digits(pass p) {
   __shared__ __align__(16) char memory[sizeof(write_shared<W, PAIRS>)];
   write_shared<W, PAIRS> *s = (write_shared<W, PAIRS> *)memory;
@@ -330,7 +351,7 @@ static __global__ void __launch_bounds__(THREADS, 2) table_write_digits(pass p) 
   for (u32 n = first; n < first + p.each; n++) {
     if ((u64)n * tile_of<W, PAIRS>::COUNT >= p.count)
       break;
-    write_tile<W, PAIRS, FIRST>(p, n, &base, s);
+    write_tile<W, PAIRS, FIRST, STABLE>(p, n, &base, s);
     __syncthreads();
   }
 }
@@ -350,7 +371,7 @@ typedef struct way_back {
 
 template <typename T, int ITEMS>
 static __device__ __forceinline__ void fetch(const T *from, const u32 *places, u32 left, T *s_to) {
-  T x[ITEMS];
+  T x[ITEMS] = {};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
     if ((u32)k * THREADS < left)
@@ -374,7 +395,7 @@ static __device__ __forceinline__ void deliver(T *to, const T *s_from, const uin
 template <typename T, int ITEMS>
 static __device__ __forceinline__ void deliver_found(T *to, const T *s_from, const uint16_t *places,
                                                      u32 left, const uint8_t *codes) {
-  uint8_t code[ITEMS];
+  uint8_t code[ITEMS] = {};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
     if ((u32)k * THREADS < left)
@@ -393,8 +414,8 @@ static __global__ void __launch_bounds__(THREADS, 2) table_go_back(way_back b) {
   __shared__ u32 s_start[DIGITS + 1], s_base[DIGITS];
   u32 tile = blockIdx.x * TILE, d = threadIdx.x;
   u32 count = b.count - tile < TILE ? b.count - tile : (u32)TILE;
-  u32 left = d < count ? count - d : 0, from[ITEMS];
-  uint16_t own[ITEMS];
+  u32 left = d < count ? count - d : 0, from[ITEMS] = {};
+  uint16_t own[ITEMS] = {};
   const uint16_t *places = b.way.places + tile + d;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++)
@@ -492,19 +513,23 @@ uint64_t table_partition_place(dzo_unit *unit, table_partition *p, void *workspa
   return used;
 }
 
-template <typename W, bool PAIRS, bool FIRST>
+template <typename W, bool PAIRS, bool FIRST, bool STABLE>
 static dzo_status run_pass(dzo_unit *unit, const table_partition *p, const pass *q) {
   DZO_TRY(DZO_LAUNCH(unit, 0, (table_count_digits<W, PAIRS, FIRST>), q->blocks, THREADS, *q));
   DZO_TRY(dzo_gpu_exclusive_sum_u32(unit, 0, p->scratch, p->scratch_bytes, q->offsets, q->offsets,
                                     (uint64_t)q->blocks << q->bits));
-  return DZO_LAUNCH(unit, 0, (table_write_digits<W, PAIRS, FIRST>), q->blocks, THREADS, *q);
+  return DZO_LAUNCH(unit, 0, (table_write_digits<W, PAIRS, FIRST, STABLE>), q->blocks, THREADS, *q);
 }
 
 template <typename W>
 static dzo_status run_kind(dzo_unit *unit, const table_partition *p, const pass *q, bool first) {
   if (p->pairs)
-    return first ? run_pass<W, true, true>(unit, p, q) : run_pass<W, true, false>(unit, p, q);
-  return first ? run_pass<W, false, true>(unit, p, q) : run_pass<W, false, false>(unit, p, q);
+    return first ? run_pass<W, true, true, true>(unit, p, q)
+                 : run_pass<W, true, false, true>(unit, p, q);
+  if (!first)
+    return run_pass<W, false, false, true>(unit, p, q);
+  return p->any ? run_pass<W, false, true, false>(unit, p, q)
+                : run_pass<W, false, true, true>(unit, p, q);
 }
 
 dzo_status table_partition_run(dzo_unit *unit, table_partition *p, const void *keys, bool mixed,

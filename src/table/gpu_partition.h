@@ -26,6 +26,7 @@ typedef struct table_partition {
   bool wide;      /* words of 64 bits */
   bool pairs;     /* values too */
   bool coded;     /* an operation too */
+  bool any;       /* without values: items of one part may change places */
   bool back;      /* answers will be brought back */
   bool results;   /* with values */
   uint64_t mix;   /* of the table */

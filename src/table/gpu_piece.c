@@ -20,14 +20,15 @@ enum { FIND_PARTS = 128, CACHES = 3, FULL_OVERFLOW = 64, DENSE = 8 };
 
 static table_partition partition_of(const table_gpu *g, const table_piece *piece) {
   bool find = piece->operation == DZO_TABLE_FIND, mixed = piece->operation == DZO_TABLE_MIXED;
-  bool results = (find || mixed) && piece->results != NULL;
+  bool results = (find || mixed) && piece->results != NULL, any = find || piece->loose;
   return (table_partition){.wide = g->wide,
+                           .any = any,
                            .pairs = !find && piece->operation != DZO_TABLE_ERASE,
                            .coded = mixed,
                            .back = results || piece->answers != NULL,
                            .results = results,
                            .mix = g->t.mix,
-                           .parts = find ? FIND_PARTS : g->t.regions,
+                           .parts = any ? FIND_PARTS : g->t.regions,
                            .count = piece->count};
 }
 
@@ -84,19 +85,33 @@ static bool is_direct(const table_gpu *g, uint64_t count) {
          table_gpu_slots(g) * table_gpu_slot_bytes(g) < CACHES * g->unit->cache;
 }
 
+/* Finds and loose erases, of keys or of items, which are mixed. */
+static dzo_status look_at(table_gpu *g, const table_piece *piece, const void *keys, bool mixed,
+                          void *results, uint8_t *answers) {
+  if (piece->loose)
+    return table_gpu_erase(g->unit, &g->t, piece->count, keys, mixed, answers, g->counters);
+  return table_gpu_find(g->unit, &g->t, g->wide, piece->count, keys, mixed, results, answers,
+                        g->counters);
+}
+
 static dzo_status start_find(table_gpu *g, table_piece *piece) {
   if (is_direct(g, piece->count))
-    return table_gpu_find(g->unit, &g->t, g->wide, piece->count, piece->keys, false, piece->results,
-                          piece->answers, g->counters);
+    return look_at(g, piece, piece->keys, false, piece->results, piece->answers);
   table_partition *p = &piece->partition;
   DZO_TRY(take_workspace(g, piece));
   DZO_TRY(table_partition_run(g->unit, p, piece->keys, false, NULL, 0, NULL));
-  DZO_TRY(table_gpu_find(g->unit, &g->t, g->wide, piece->count, p->items[p->at], true,
-                         piece->results != NULL ? p->values[0] : NULL,
-                         piece->answers != NULL ? p->answers[0] : NULL, g->counters));
+  DZO_TRY(look_at(g, piece, p->items[p->at], true, piece->results != NULL ? p->values[0] : NULL,
+                  piece->answers != NULL ? p->answers[0] : NULL));
   if (!p->back)
     return DZO_OK;
   return table_partition_back(g->unit, p, piece->results, piece->answers, NULL);
+}
+
+/* Erases where nobody asks which of equal keys was the one that found it: a slot of 32-bit words
+ * can be freed from anywhere. */
+static bool is_loose(const table_gpu *g, const table_piece *piece) {
+  return piece->operation == DZO_TABLE_ERASE && !g->wide && g->t.over_count == 0 &&
+         (piece->answers == NULL || !piece->ordered);
 }
 
 /* ---- What changes the table ------------------------------------------------------------------ */
@@ -169,7 +184,8 @@ static dzo_status share(table_gpu *g, table_piece *piece) {
 }
 
 static dzo_status start_piece(table_gpu *g, table_piece *piece) {
-  bool find = piece->operation == DZO_TABLE_FIND;
+  piece->loose = is_loose(g, piece);
+  bool find = piece->operation == DZO_TABLE_FIND || piece->loose;
   if (!find)
     DZO_TRY(share(g, piece));
   if (!find)

@@ -133,6 +133,17 @@ dzo_status table_gpu_find(dzo_unit *unit, const table_layout *t, bool wide, uint
   return missing(unit);
 }
 
+dzo_status table_gpu_erase(dzo_unit *unit, const table_layout *t, uint64_t count, const void *keys,
+                           bool mixed, uint8_t *answers, table_counters *counters) {
+  (void)t;
+  (void)count;
+  (void)keys;
+  (void)mixed;
+  (void)answers;
+  (void)counters;
+  return missing(unit);
+}
+
 dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
                              bool wide, void *spill, uint64_t room, table_counters *counters) {
   (void)from;
@@ -232,8 +243,7 @@ dzo_status table_gpu_view_count(dzo_unit *unit, bool wide, const table_gpu_view 
   return missing(unit);
 }
 
-dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view,
-                               void *slots) {
+dzo_status table_gpu_view_take(dzo_unit *unit, bool wide, const table_gpu_view *view, void *slots) {
   (void)wide;
   (void)view;
   (void)slots;

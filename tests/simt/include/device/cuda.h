@@ -79,6 +79,7 @@ static inline unsigned dzo_lanes_below() { return (1u << dzo_lane()) - 1; }
 template <typename T> static inline T dzo_load_shared(const T *p) { return simt_load(p); }
 template <typename T> static inline void dzo_store_shared(T *p, T x) { simt_store(p, x); }
 template <typename T> static inline T dzo_poll_shared(const T *p) { return simt_load(p); }
+template <typename T> static inline T dzo_load_stale(const T *p) { return simt_load(p); }
 template <typename T> static inline T dzo_load_block(const T *p) { return simt_load(p); }
 template <typename T> static inline void dzo_store_block(T *p, T x) { simt_store(p, x); }
 
