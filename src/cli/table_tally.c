@@ -5,8 +5,10 @@
  * Counts of 32-bit keys take 32 bits until there are too many records for them. A sum may leave 64
  * bits for a while and come back, so sums that might do so are kept as two: of the lower 32 bits of
  * the values, and of what is above. */
+#include <math.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "cli/table.h"
@@ -25,7 +27,8 @@ struct table_tally {
   dzo_table *table;
   dzo_table *high; /* sums of the upper halves, or NULL */
   uint64_t records;
-  u128 bound; /* no sum is farther from 0 */
+  uint64_t promised; /* records that there will be, 0: nobody knows */
+  u128 bound;        /* no sum is farther from 0 */
   uint64_t *scratch[2];
   uint64_t capacity; /* of scratch */
 };
@@ -42,6 +45,8 @@ dzo_status cli_tally_create(table_job *job, dzo_columns *columns, table_tally **
     return DZO_E_MEMORY;
   uint64_t records = dzo_columns_count(columns);
   t->job = job;
+  if (records != UINT64_MAX && dzo_columns_format_of(columns) != DZO_COLUMNS_CSV)
+    t->promised = records;
   t->context = context;
   t->value_type = dzo_columns_value_type(columns);
   t->wide_keys = dzo_columns_is_wide(columns);
@@ -239,7 +244,48 @@ static dzo_status add_extremes(table_tally *t, const dzo_piece *piece) {
              piece, values);
 }
 
-dzo_status cli_tally_add(table_tally *t, const dzo_piece *piece) {
+/* ---- Room ahead ------------------------------------------------------------------------------ */
+
+/* How many different keys there will be, if all are drawn as the first ones were: of D keys, drawn
+ * evenly, the first n bring n - n^2 / 2D. */
+static uint64_t foresee(const table_tally *t, uint64_t drawn, uint64_t distinct) {
+  double n = (double)drawn, all = (double)t->promised;
+  if (drawn == distinct)
+    return t->promised;
+  double keys = n * n / (2 * (n - (double)distinct));
+  return (uint64_t)(-keys * expm1(-all / keys));
+}
+
+/* Where most keys are new, the table is better made large at once than grown by and by: memory
+ * costs as much as the counting. Skewed keys seem fewer than they are, and the table grows. */
+static dzo_status look_ahead(table_tally *t) {
+  uint64_t distinct = dzo_table_size(t->table);
+  if (distinct < t->records / 4 * 3)
+    return DZO_OK;
+  uint64_t expected = foresee(t, t->records, distinct);
+  uint64_t bytes = (t->wide_keys || t->wide_values ? 16 : 8) * expected;
+  if (bytes > t->context->memory / 3)
+    return DZO_OK;
+  dzo_status status = dzo_table_reserve(t->table, expected + expected / 64);
+  return status == DZO_E_MEMORY ? DZO_OK : status;
+}
+
+/* Some of the first piece, so that the rest finds room. */
+static dzo_status add_sample(table_tally *t, const dzo_piece *piece, dzo_piece *rest) {
+  enum { SAMPLE = 1 << 22 };
+  *rest = *piece;
+  if (t->records > 0 || t->job->aggregate != TABLE_AGGREGATE_COUNT || piece->count < 4 * SAMPLE ||
+      t->promised == 0)
+    return DZO_OK;
+  dzo_piece sample = {.count = SAMPLE, .keys = piece->keys};
+  DZO_TRY(add_counts(t, &sample));
+  t->records += SAMPLE;
+  rest->count -= SAMPLE;
+  rest->keys = (const char *)piece->keys + SAMPLE * (t->wide_keys ? 8 : 4);
+  return look_ahead(t);
+}
+
+static dzo_status add_piece(table_tally *t, const dzo_piece *piece) {
   dzo_status status = DZO_OK;
   switch (t->job->aggregate) {
   case TABLE_AGGREGATE_COUNT:
@@ -255,6 +301,12 @@ dzo_status cli_tally_add(table_tally *t, const dzo_piece *piece) {
   }
   t->records += piece->count;
   return status;
+}
+
+dzo_status cli_tally_add(table_tally *t, const dzo_piece *piece) {
+  dzo_piece rest;
+  DZO_TRY(add_sample(t, piece, &rest));
+  return add_piece(t, &rest);
 }
 
 /* ---- Taking out ------------------------------------------------------------------------------ */

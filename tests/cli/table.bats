@@ -104,6 +104,16 @@ lookup_by_awk='
   sort by_key | cmp - given
 }
 
+@test "many different keys, for which room is made ahead" {
+  [ -z "${DZO_SANITIZE:-}" ] || skip "slow with sanitizers"
+  dzo generate keys --count 17000000 -o k.u32 -q
+  expect 0 table distinct k.u32
+  [ "$(field distinct)" = 17000000 ]
+  dzo generate keys --count 17000000 --distribution uniform --range 12000000 -o k.u32 -q
+  expect 0 table count k.u32 --verify --top 1
+  [ "$(grep '^verified' err)" = "verified      sorting gives the same" ]
+}
+
 @test "npy and raw outputs hold the same as csv" {
   keys --count 20000 --distribution zipf --type u32 >k.txt
   reference_counts <k.txt | tail -n +2 >wanted
