@@ -12,7 +12,8 @@ Usage: tests/gpu.sh [build | test | sanitize | bench | all]
   build     build what the others need, which they do as well
   test      the unit tests that use a GPU, with contexts of device cuda and hybrid
   sanitize  compute-sanitizer's memcheck and racecheck on those with many graphs, made small
-  bench     dzo bench msf on the GPU: R-MAT of scale 22; DZO_BENCH holds other options instead
+  bench     dzo bench msf on the GPU: R-MAT of scale 22; DZO_BENCH holds other options instead; and
+            the operations of dzo bench table
   all       the three of them (the default), in less than eight minutes
 
 Builds in build-gpu/, or in the folder that DZO_BUILD_DIR names. DZO_CMAKE holds further options for
@@ -67,7 +68,7 @@ run_tests() {
 sanitize() {
   local pids=() runs=() bad=0 tool name i log
   for tool in memcheck racecheck; do
-    for name in parity gpu_solve gpu_stream gpu_check seed primitives; do
+    for name in parity gpu_solve gpu_stream gpu_check seed primitives table_regions; do
       if [ $tool = racecheck ] && { [ $name = gpu_check ] || [ $name = seed ]; }; then
         continue
       fi
@@ -95,6 +96,7 @@ sanitize() {
 bench() {
   # shellcheck disable=SC2086
   timeout 200 "$build/dzo" bench msf --device cuda ${DZO_BENCH:---graph rmat --scale 22}
+  timeout 100 "$build/dzo" bench table --device cuda --part operations
 }
 
 case ${1:-all} in

@@ -17,11 +17,11 @@
 #include "table_oracle.h"
 
 #if defined(DZO_TEST_TINY) || defined(__SANITIZE_THREAD__)
-enum { ROUNDS = 4, MOST = 700, MANY = 1500 };
+enum { ROUNDS = 4, MOST = 700, MANY = 1500, FINE = 1 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { ROUNDS = 12, MOST = 2000, MANY = 4000 };
+enum { ROUNDS = 12, MOST = 2000, MANY = 4000, FINE = 8 };
 #else
-enum { ROUNDS = 30, MOST = 5000, MANY = 20000 };
+enum { ROUNDS = 30, MOST = 5000, MANY = 20000, FINE = 8 };
 #endif
 
 typedef struct pair_of {
@@ -425,7 +425,7 @@ static void any_order(void **state) {
 static void failing_operations(void **state) {
   (void)state;
   bool done = false;
-  for (uint64_t k = 1; !done; k += 1 + k / 8) {
+  for (uint64_t k = 1; !done; k += 1 + k / FINE) {
     pair_of p = begin(open_or_skip(), false, 0.9, 64);
     queries q = make_queries(900);
     fill(&p, &q, 500);
