@@ -8,14 +8,9 @@
 #include "cli/cli.h"
 #include "cli/signals.h"
 
-const cli_command *const cli_commands[] = {&cli_info_command,
-                                           &cli_msf_command,
-                                           &cli_table_command,
-                                           &cli_generate_command,
-                                           &cli_convert_command,
-                                           &cli_verify_command,
-                                           &cli_bench_command,
-                                           NULL};
+const cli_command *const cli_commands[] = {
+    &cli_info_command,    &cli_msf_command,    &cli_table_command, &cli_generate_command,
+    &cli_convert_command, &cli_verify_command, &cli_bench_command, NULL};
 
 enum { SETTINGS_SIZE = 1024, SIGNAL_EXIT = 128, SIGPIPE_EXIT = 141 };
 
@@ -27,9 +22,7 @@ static const cli_command *find_command(const char *name) {
 }
 
 /* Commands of the design that this version lacks. */
-static bool comes_later(const char *name) {
-  return strcmp(name, "knapsack") == 0;
-}
+static bool comes_later(const char *name) { return strcmp(name, "knapsack") == 0; }
 
 static int unknown_command(const char *name) {
   if (comes_later(name))
