@@ -22,11 +22,16 @@
 #if defined(DZO_TEST_TINY) /* compute-sanitizer slows a GPU down a hundredfold */
 enum { OPERATIONS = 6000, SMALL_OPERATIONS = 6000, WORLDS = 4 };
 #elif defined(__SANITIZE_THREAD__)
-enum { OPERATIONS = 150000, SMALL_OPERATIONS = 20000, WORLDS = 8 };
+enum { OPERATIONS = 150000, SMALL_OPERATIONS = 14000, WORLDS = 5 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { OPERATIONS = 1500000, SMALL_OPERATIONS = 100000, WORLDS = 16 };
+enum { OPERATIONS = 1500000, SMALL_OPERATIONS = 50000, WORLDS = 10 };
 #else
 enum { OPERATIONS = 10000000, SMALL_OPERATIONS = 400000, WORLDS = 24 };
+#endif
+#if defined(DZO_TEST_SMALL) && (defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__))
+enum { SCALE = 64 };
+#else
+enum { SCALE = 4 };
 #endif
 enum { MOST_QUERIES = 200000, OFTEN_COMPARED = 20000 };
 
@@ -380,7 +385,7 @@ static void open_world(world *w, const way *way, uint64_t seed, bool large) {
   static const double loads[] = {0.25, 0.5, 0.8, 0.9, 0.95};
   *w = (world){.way = way, .random = {seed}};
   random_source *r = &w->random;
-  w->range = 1 + (random_bits(r) >> 44 >> random_below(r, 14)) / 4;
+  w->range = 1 + (random_bits(r) >> 44 >> random_below(r, 14)) / SCALE;
   if (large)
     w->range += 200000 + random_below(r, 400000);
   w->keys = (shape)random_below(r, SHAPES);
