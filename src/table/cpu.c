@@ -74,22 +74,14 @@ static dzo_status clear(void *state) {
   return DZO_OK;
 }
 
-static dzo_status resize(table_cpu *t, uint64_t capacity) {
-  table_cpu_store *store;
-  DZO_TRY(table_cpu_rebuild(t, t->store, capacity, t->context->threads, &store));
-  table_cpu_store_free(t->store);
-  t->store = store;
-  return DZO_OK;
-}
-
 static dzo_status reserve(void *state, uint64_t capacity) {
   table_cpu *t = state;
-  return capacity > table_cpu_limit(t, t->store) ? resize(t, capacity) : DZO_OK;
+  return capacity > table_cpu_limit(t, t->store) ? table_cpu_resize(t, capacity) : DZO_OK;
 }
 
 static dzo_status shrink(void *state) {
   table_cpu *t = state;
-  return resize(t, t->pairs);
+  return table_cpu_resize(t, t->pairs);
 }
 
 /* ---- Export ---------------------------------------------------------------------------------- */

@@ -98,6 +98,9 @@ uint64_t table_cpu_overflow_bytes(const table_cpu_region *region);
 
 /* ---- Stores (cpu_store.c) -------------------------------------------------------------------- */
 
+/* Make the table's store anew, for `capacity` pairs. DZO_E_MEMORY and DZO_E_CANCELLED leave the one
+ * that is. */
+dzo_status table_cpu_resize(table_cpu *t, uint64_t capacity);
 /* Forget all pairs. */
 void table_cpu_store_clear(table_cpu_store *s, int threads);
 uint64_t table_cpu_store_bytes(const table_cpu_store *s);

@@ -15,7 +15,7 @@ typedef struct batch_job {
   dzo_table_batch *batch;
   uint64_t done;  /* in whole pieces */
   uint64_t left;  /* to be done */
-  bool no_memory; /* to grow, or in the overflow */
+  bool no_memory; /* to grow, or in the overflow; or growing was cancelled */
   /* The workspace, of a piece; NULL: none yet. */
   void *items;
   uint32_t *tags, *starts;
@@ -126,16 +126,8 @@ static void settle(batch_job *job, const table_cpu_task *sums) {
   job->no_memory |= sums->starved;
   t->pairs += sums->inserted;
   t->pairs -= sums->erased;
-  if (t->pairs > table_cpu_limit(t, t->store) && is_growing(job)) {
-    table_cpu_store *store;
-    if (table_cpu_rebuild(t, t->store, next_capacity(job, sums), t->context->threads, &store) !=
-        DZO_OK) {
-      job->no_memory = true;
-    } else {
-      table_cpu_store_free(t->store);
-      t->store = store;
-    }
-  }
+  if (t->pairs > table_cpu_limit(t, t->store) && is_growing(job))
+    job->no_memory = table_cpu_resize(t, next_capacity(job, sums)) != DZO_OK;
   job->left -= sums->count;
 }
 
@@ -385,7 +377,8 @@ static dzo_status run_pieces(batch_job *job) {
   if (b->refused == 0)
     return DZO_OK;
   if (job->no_memory)
-    return DZO_E_MEMORY;
+    return dzo_is_cancelled(t->context) ? dzo_progress(t->context, "table", job->done, b->count)
+                                        : DZO_E_MEMORY;
   return dzo_fail(t->context, DZO_E_LIMIT, "the table is full: %llu of %llu queries were refused",
                   (unsigned long long)b->refused, (unsigned long long)b->count);
 }

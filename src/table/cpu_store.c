@@ -108,6 +108,7 @@ typedef struct rebuilding {
   const table_cpu_store *from; /* NULL: nothing */
   table_cpu_store *to;
   uint32_t bits; /* units of work: ranges of the hash that are regions of one, or more of both */
+  bool stops;    /* when the context is cancelled */
   int failed;    /* accessed atomically */
 } rebuilding;
 
@@ -136,6 +137,10 @@ static void rebuild_units(void *argument, uint64_t begin, uint64_t end, int thre
   const table_cpu_store *from = job->from;
   uint32_t wider = job->to->bits - job->bits;
   for (uint64_t unit = begin; unit < end; unit++) {
+    if (job->stops && dzo_is_cancelled(job->to->context)) {
+      __atomic_store_n(&job->failed, 1, __ATOMIC_RELAXED);
+      return;
+    }
     empty_regions(job->to, unit << wider, (unit + 1) << wider);
     if (from == NULL)
       continue;
@@ -145,10 +150,10 @@ static void rebuild_units(void *argument, uint64_t begin, uint64_t end, int thre
   }
 }
 
-dzo_status table_cpu_rebuild(const table_cpu *t, const table_cpu_store *from, uint64_t capacity,
-                             int threads, table_cpu_store **out) {
+static dzo_status rebuild(const table_cpu *t, const table_cpu_store *from, uint64_t capacity,
+                          int threads, bool stops, table_cpu_store **out) {
   DZO_TRY(make_store(t, capacity, out));
-  rebuilding job = {from, *out, (*out)->bits, 0};
+  rebuilding job = {from, *out, (*out)->bits, stops, 0};
   if (from != NULL && from->bits < job.bits)
     job.bits = from->bits;
   dzo_parallel_for(threads, UINT64_C(1) << job.bits, 1, rebuild_units, &job);
@@ -156,7 +161,22 @@ dzo_status table_cpu_rebuild(const table_cpu *t, const table_cpu_store *from, ui
     return DZO_OK;
   table_cpu_store_free(*out);
   *out = NULL;
+  if (stops && dzo_is_cancelled(t->context))
+    return dzo_fail(t->context, DZO_E_CANCELLED, "cancelled while the table was made anew");
   return DZO_E_MEMORY;
+}
+
+dzo_status table_cpu_rebuild(const table_cpu *t, const table_cpu_store *from, uint64_t capacity,
+                             int threads, table_cpu_store **out) {
+  return rebuild(t, from, capacity, threads, false, out);
+}
+
+dzo_status table_cpu_resize(table_cpu *t, uint64_t capacity) {
+  table_cpu_store *store;
+  DZO_TRY(rebuild(t, t->store, capacity, t->context->threads, true, &store));
+  table_cpu_store_free(t->store);
+  t->store = store;
+  return DZO_OK;
 }
 
 /* ---- For handles ----------------------------------------------------------------------------- */

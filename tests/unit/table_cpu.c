@@ -337,6 +337,9 @@ static void what_was_cancelled_is_refused(void **state) {
     for (uint64_t i = 0; i < 4000; i++)
       assert_int_equal(m->answers[i], DZO_TABLE_REFUSED);
   }
+  uint64_t capacity = table_engine_cpu.capacity(m->table);
+  assert_int_equal(table_engine_cpu.reserve(m->table, 4 * capacity), DZO_E_CANCELLED);
+  assert_int_equal(table_engine_cpu.capacity(m->table), capacity);
   dzo_context_resume(m->context);
   assert_int_equal(table_engine_cpu.size(m->table), pairs);
   check_contents(m);
