@@ -12,9 +12,10 @@
  * then act in some order of the library's choice, which is cheaper.
  *
  * Full. A table grows as it needs to, unless it is fixed. A fixed table takes at least `capacity`
- * pairs; beyond that it refuses new keys, says which, and goes on. A key that is refused is refused
- * in each query of the batch that would have made it; which keys are refused, where some are, is
- * not determined. No operation depends on luck to end.
+ * pairs; beyond that it may refuse new keys, says which, and goes on. In a batch of one operation,
+ * a key that is refused is so in each of its queries, and so it may be to the end of a mixed batch,
+ * though others are erased; which keys are refused is not determined. No operation depends on luck
+ * to end.
  */
 #ifndef DZO_TABLE_H
 #define DZO_TABLE_H
@@ -83,8 +84,9 @@ typedef struct dzo_table_batch {
   dzo_table_operation operation;
   unsigned flags;
   uint64_t count;
-  const void *keys;   /* [count] uint32_t or uint64_t, as key_bits says */
-  const void *values; /* [count] uint32_t or uint64_t; NULL: all 1 for ADD, all 0 otherwise */
+  const void *keys; /* [count] uint32_t or uint64_t, as key_bits says */
+  const void
+      *values; /* [count] uint32_t or uint64_t; NULL: all 1 in a batch of ADD, all 0 otherwise */
   const uint8_t *operations; /* [count] dzo_table_operation, for MIXED only */
   void *results;             /* [count] values found, 0 where none, for FIND, and for MIXED, where
                               * queries other than FIND leave theirs as it was; NULL: not wanted */
@@ -176,10 +178,10 @@ DZO_API dzo_status dzo_table_stats_into(dzo_table *table, dzo_table_stats *stats
 /* ---- Single operations from many threads (tables on the CPU) --------------------------------- */
 
 /* A thread's access to a table. While any handle exists, only handles may use the table, and
- * dzo_table_size(), _capacity() and _bytes(); each serves one thread at a time, and is cheap while it
- * is not used. Operations are linearizable. They take no locks, except that a writer may have to wait
- * while another makes room or the table grows; a look-up never waits. A growing table makes room
- * for as many pairs as there is memory, a fixed one for its capacity at least. The full story:
+ * dzo_table_size(), _capacity() and _bytes(); each serves one thread at a time, and is cheap while
+ * it is not used. Operations are linearizable. They take no locks, except that a writer may have to
+ * wait while another makes room or the table grows; a look-up never waits. A growing table makes
+ * room for as many pairs as there is memory, a fixed one for its capacity at least. The full story:
  * docs/table.md. */
 typedef struct dzo_table_handle dzo_table_handle;
 
@@ -188,10 +190,10 @@ typedef struct dzo_table_handle dzo_table_handle;
 DZO_API dzo_status dzo_table_handle_create(dzo_table *table, dzo_table_handle **out);
 DZO_API void dzo_table_handle_destroy(dzo_table_handle *handle); /* NULL is fine */
 
-/* The answers of the operations above. *seen is the value that the key had, or where it had none, the
- * value it has now; left as it was where the answer is ABSENT or REFUSED. NULL: not wanted. REFUSED:
- * nothing was done; also where a growing table has no memory left, and for a key of more bits than
- * the table's. Of a value the table keeps value_bits. */
+/* The answers of the operations above. *seen is the value that the key had, or where it had none,
+ * the value it has now; left as it was where the answer is ABSENT or REFUSED. NULL: not wanted.
+ * REFUSED: nothing was done; also where a growing table has no memory left, and for a key of more
+ * bits than the table's. Of a value the table keeps value_bits. */
 DZO_API dzo_table_answer dzo_table_handle_find(dzo_table_handle *handle, uint64_t key,
                                                uint64_t *value);
 DZO_API dzo_table_answer dzo_table_handle_insert(dzo_table_handle *handle, uint64_t key,

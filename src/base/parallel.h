@@ -25,9 +25,9 @@ typedef void (*dzo_range_fn)(void *argument, uint64_t begin, uint64_t end, int t
  * grain), handed out in ascending order to whichever thread is free. */
 void dzo_parallel_for(int threads, uint64_t count, uint64_t grain, dzo_range_fn fn, void *argument);
 
-/* Run `there` on a thread of its own while `here` runs on the calling thread, which may use its team,
- * and return when both have. On the other thread a team has no other members. `there` comes first
- * where no thread can be had, so neither may wait for the other. */
+/* Run `there` on a thread of its own while `here` runs on the calling thread, which may use its
+ * team, and return when both have. On the other thread a team has no other members. `there` comes
+ * first where no thread can be had, so neither may wait for the other. */
 typedef void (*dzo_beside_fn)(void *argument);
 void dzo_run_beside(dzo_beside_fn here, void *here_argument, dzo_beside_fn there,
                     void *there_argument);

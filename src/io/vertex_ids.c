@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Why not by a dzo_table? One was tried: it took the same time or up to 15 % more, and 6 to 30 % more
- * memory, since it has values of 8 bytes beside keys of 8 where 4 do here. */
+/* Why not by a dzo_table? One was tried: it took the same time or up to 15 % more, and 6 to 30 %
+ * more memory, since it has values of 8 bytes beside keys of 8 where 4 do here. */
 #include "io/vertex_ids.h"
 
 #include <string.h>

@@ -388,8 +388,8 @@ static void check_fullness(const checked_table *t, const ran *r, uint64_t size_b
     return;
   }
   if (!t->fixed)
-    fail_msg("%s: %llu queries were refused: %s", t->device,
-             (unsigned long long)r->counts.refused, dzo_context_message(t->context));
+    fail_msg("%s: %llu queries were refused: %s", t->device, (unsigned long long)r->counts.refused,
+             dzo_context_message(t->context));
   assert_int_equal(r->status, DZO_E_LIMIT);
   assert_non_null(strstr(dzo_context_message(t->context), "full"));
   /* Where the batch erases as well, its new pairs may come first. */
