@@ -84,9 +84,9 @@ typedef struct dzo_table_batch {
   dzo_table_operation operation;
   unsigned flags;
   uint64_t count;
-  const void *keys; /* [count] uint32_t or uint64_t, as key_bits says */
-  const void
-      *values; /* [count] uint32_t or uint64_t; NULL: all 1 in a batch of ADD, all 0 otherwise */
+  const void *keys;   /* [count] uint32_t or uint64_t, as key_bits says */
+  const void *values; /* [count] uint32_t or uint64_t; NULL: all 1 if the operation of the batch
+                       * is ADD, else all 0 */
   const uint8_t *operations; /* [count] dzo_table_operation, for MIXED only */
   void *results;             /* [count] values found, 0 where none, for FIND, and for MIXED, where
                               * queries other than FIND leave theirs as it was; NULL: not wanted */

@@ -67,6 +67,8 @@ static bool next_column(const dzo_csv_columns *csv, const char **p, const char *
   if (csv->separator != '\0')
     return dzo_next_field(p, end, csv->separator, word);
   *word = dzo_next_word(p, end);
+  if (word->length > 2 && word->at[0] == '"' && word->at[word->length - 1] == '"')
+    *word = (dzo_word){word->at + 1, word->length - 2};
   return word->length > 0;
 }
 
@@ -454,6 +456,8 @@ static dzo_status start(dzo_csv_columns *csv, const dzo_columns_options *options
     return dzo_text_refuse(csv->context, dzo_input_name(csv->input), first.number, DZO_E_FORMAT,
                            "%s", RETURN_WITHIN);
   csv->separator = dzo_csv_separator(first.begin, first.end);
+  if (csv->separator == '\0' && first.begin < first.end && *first.begin == '"')
+    csv->separator = ','; /* one quoted column, whose name may have blanks */
   csv->field_count = options->values != NULL ? 2 : 1;
   csv->fields[0].type = options->key_typed ? options->key_type : DZO_INTEGER_I64;
   csv->fields[1].type = options->value_typed ? options->value_type : DZO_INTEGER_I64;

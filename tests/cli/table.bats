@@ -327,6 +327,17 @@ lookup_by_awk='
   gives wanted count a.u32 --type u64
 }
 
+@test "CSV: one column, of which some or all fields are quoted" {
+  printf '%s\n' key,count -3,1 7,2 >wanted
+  printf '"my id"\n"7"\n"-3"\n 7\n' >a.csv
+  gives wanted count a.csv
+  gives wanted count a.csv --column 'my id'
+  printf 'id\n7\n"-3"\n"7"\n' >b.csv
+  gives wanted count b.csv --column id
+  printf '"7"\r\n"-3"\r\n"7"\r\n' >c.csv
+  gives wanted count c.csv
+}
+
 @test "CSV: columns behind several blanks, comments before columns that are asked for" {
   printf '%s\n' key,count -3,1 7,2 >wanted
   printf 'a  b   c\n1  2 7\n 1 2 -3\n1\t2 \t7 4\n' >a.txt
