@@ -22,7 +22,7 @@
 #if defined(DZO_TEST_TINY) /* compute-sanitizer slows a GPU down a hundredfold */
 enum { OPERATIONS = 6000, SMALL_OPERATIONS = 6000, WORLDS = 4 };
 #elif defined(__SANITIZE_THREAD__)
-enum { OPERATIONS = 150000, SMALL_OPERATIONS = 14000, WORLDS = 5 };
+enum { OPERATIONS = 150000, SMALL_OPERATIONS = 30000, WORLDS = 8 };
 #elif defined(__SANITIZE_ADDRESS__)
 enum { OPERATIONS = 1500000, SMALL_OPERATIONS = 50000, WORLDS = 10 };
 #else
