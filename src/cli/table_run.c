@@ -114,8 +114,26 @@ void cli_table_take_measures(table_job *job, const dzo_table *table) {
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
+/* Who reads a file that ends in .u32 or the like takes it for such numbers and nothing else. */
+static dzo_status check_suffix(const table_job *job, const dzo_records *records, const char *path) {
+  dzo_integer named, type = records->fields[0].type;
+  if (records->format != DZO_RECORDS_RAW || cli_given(job->call, "output-format") ||
+      !cli_records_type_of_suffix(path, &named) || (records->field_count == 1 && named == type))
+    return DZO_OK;
+  if (records->field_count == 1)
+    return dzo_fail(job->call->context, DZO_E_ARGUMENT,
+                    "%s: the keys are %s; give that as suffix, or --type", path,
+                    dzo_integer_name(type));
+  return dzo_fail(
+      job->call->context, DZO_E_ARGUMENT,
+      "%s: the name is one for a single column, and these are records of %u; .raw would "
+      "do",
+      path, records->field_count);
+}
+
 dzo_status cli_table_begin_output(table_job *job, dzo_records *records, uint64_t count) {
   const char *path = job->settings->output != NULL ? job->settings->output : "-";
+  DZO_TRY(check_suffix(job, records, path));
   DZO_TRY(dzo_output_open(job->call->context, path, &records->output));
   dzo_status status = dzo_records_begin(job->call->context, records, count);
   if (status == DZO_OK)

@@ -327,6 +327,20 @@ lookup_by_awk='
   gives wanted count a.u32 --type u64
 }
 
+@test "an output is not called what it does not hold" {
+  printf '7\n-3\n7\n' >a.csv
+  expect 1 table distinct a.csv -o x.u32
+  one_error 'x.u32: the keys are i64'
+  expect 1 table count a.csv -o x.i64
+  one_error 'x.i64: the name is one for a single column'
+  [ ! -e x.u32 ] && [ ! -e x.i64 ]
+  table distinct a.csv --type i32 -o x.i32 -q >out
+  printf 'key,count\n-3,1\n7,1\n' >wanted
+  gives wanted count x.i32
+  table count a.csv -o x.u64 --output-format raw -q >out
+  [ "$(wc -c <x.u64)" -eq 32 ]
+}
+
 @test "CSV: one column, of which some or all fields are quoted" {
   printf '%s\n' key,count -3,1 7,2 >wanted
   printf '"my id"\n"7"\n"-3"\n 7\n' >a.csv
