@@ -156,6 +156,17 @@ static uint32_t region_limit(const table_gpu *g) {
   return g->t.buckets * g->t.bucket_slots;
 }
 
+/* Answers of more than two passes overwrite, on their way back, those that they are made of: what
+ * is put off would have none to go back with. So they go once, when all is done. */
+static bool goes_back_late(const table_piece *piece) {
+  return piece->partition.back && piece->partition.passes > 2;
+}
+
+static dzo_status go_back(table_gpu *g, table_piece *piece) {
+  return table_partition_back(g->unit, &piece->partition, piece->results, piece->answers,
+                              piece->codes);
+}
+
 static dzo_status start_change(table_gpu *g, table_piece *piece) {
   table_partition *p = &piece->partition;
   DZO_TRY(take_workspace(g, piece));
@@ -173,9 +184,7 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
   run->ordered = piece->ordered;
   run->dense = piece->count / DENSE >= g->t.regions;
   DZO_TRY(run_regions(g, piece));
-  if (!p->back)
-    return DZO_OK;
-  return table_partition_back(g->unit, p, piece->results, piece->answers, piece->codes);
+  return p->back && !goes_back_late(piece) ? go_back(g, piece) : DZO_OK;
 }
 
 static dzo_status share(table_gpu *g, table_piece *piece) {
@@ -293,13 +302,18 @@ static dzo_status finish_rest(table_gpu *g, table_piece *piece) {
     else
       DZO_TRY(rest);
     g->pairs += g->seen->inserted - before.inserted + before.erased - g->seen->erased;
-    if (piece->partition.back)
-      DZO_TRY(table_partition_back(g->unit, &piece->partition, piece->results, piece->answers,
-                                   piece->codes));
   }
+  if (piece->partition.back && (before.put_off > 0 || goes_back_late(piece)))
+    DZO_TRY(go_back(g, piece));
   if (spill == DZO_E_MEMORY && rescue_spill(g, piece, before.spilled) != DZO_OK)
     return dzo_unit_lose(g->unit, "no memory is left for pairs that have to be moved");
   return rest;
+}
+
+/* The regions have done all of it. */
+static dzo_status finish_whole(table_gpu *g, table_piece *piece) {
+  g->pairs += g->seen->inserted - g->seen->erased;
+  return goes_back_late(piece) ? go_back(g, piece) : DZO_OK;
 }
 
 static dzo_status finish_piece(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
@@ -308,7 +322,7 @@ static dzo_status finish_piece(table_gpu *g, table_piece *piece, dzo_table_batch
   if (g->seen->spilled > 0 || g->seen->put_off > 0)
     status = finish_rest(g, piece);
   else
-    g->pairs += g->seen->inserted - g->seen->erased;
+    status = finish_whole(g, piece);
   if (status != DZO_OK && status != DZO_E_MEMORY)
     return status;
   batch->found += g->seen->found;

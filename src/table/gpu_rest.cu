@@ -99,16 +99,40 @@ template <typename W> static __device__ rest_state<W> look_up(const table_layout
   return s;
 }
 
+/* A pair that stands nowhere, to its buckets: none is for the overflow while one of them has a free
+ * slot, since there look-ups end. Others take slots for their keys meanwhile, and free theirs. */
+template <typename W> static __device__ bool put_in_buckets(const table_layout &t, W key, W value) {
+  u32 each = t.bucket_slots;
+  table_place place = table_place_of(key, t.regions);
+  table_pair<W> *region = (table_pair<W> *)t.slots + (u64)place.region * t.buckets * each;
+  u32 bucket = table_first_bucket(place, t.buckets);
+  for (int choice = 0; choice < 2; choice++) {
+    for (u32 i = 0; i < each; i++) {
+      table_pair<W> *slot = &region[bucket * each + i];
+      if (dzo_load_shared(&slot->key) != table_word<W>::FREE ||
+          atomicCAS(&slot->key, (W)table_word<W>::FREE, key) != table_word<W>::FREE)
+        continue;
+      __threadfence();
+      dzo_store_shared(&slot->value, value);
+      return true;
+    }
+    bucket = table_second_bucket(key, t.buckets);
+  }
+  return false;
+}
+
 template <typename W>
-static __device__ void leave(const rest_state<W> &s, W key, const table_rest &rest) {
+static __device__ void leave(const table_layout &t, const rest_state<W> &s, W key,
+                             const table_rest &rest) {
   if (s.slot != NULL) {
     bool lone = key == table_word<W>::FREE;
-    s.slot->value = s.present ? s.value : (W)table_word<W>::ERASED;
+    dzo_store_shared(&s.slot->value, s.present ? s.value : (W)table_word<W>::ERASED);
+    __threadfence(); /* who takes a free slot writes its value after this */
     dzo_store_shared(&s.slot->key, !s.present ? (W)table_word<W>::FREE : lone ? (W)0 : key);
   } else if (s.over != NULL) {
     *s.over = s.value;
     *s.gone = s.present ? 0 : 1;
-  } else if (s.present) {
+  } else if (s.present && !put_in_buckets<W>(t, key, s.value)) {
     u64 to = atomicAdd((u64 *)rest.fresh_count, 1ull);
     ((table_pair<W> *)rest.fresh)[to] = {s.value, key};
   }
@@ -196,7 +220,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (run.values != NULL)
       ((W *)run.values)[item] = answer == DZO_TABLE_FOUND ? s.value : 0;
   }
-  leave(s, key, rest);
+  leave(t, s, key, rest);
   atomicAdd((u64 *)&run.counters->found, n.found);
   atomicAdd((u64 *)&run.counters->inserted, n.inserted);
   atomicAdd((u64 *)&run.counters->refused, n.refused);

@@ -366,6 +366,48 @@ static void chosen_keys(void **state) {
   }
 }
 
+/* Every second key is chosen, so that a region has no room for those while most of its buckets are
+ * empty: the others must be found all the same. */
+static void chosen_among_others(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = begin(open_or_skip(), wide, 0.9, 2000);
+    queries q = make_queries(5000);
+    fill_chosen(&p, &q, 0);
+    for (uint64_t i = 0; i < q.count; i += 2)
+      q.keys[i] = draw(&p) & mask_of(&p);
+    run_both(&p, &q, DZO_TABLE_INSERT, true);
+    run_both(&p, &q, DZO_TABLE_FIND, true);
+    run_both(&p, &q, DZO_TABLE_MIXED, false);
+    run_both(&p, &q, DZO_TABLE_INSERT, false);
+    compare(&p);
+    run_both(&p, &q, DZO_TABLE_ERASE, true);
+    compare(&p);
+    free_queries(&q);
+    end(&p);
+  }
+}
+
+/* Regions so many that a batch takes three passes to them, and so small that some have no room. */
+static void many_regions(void **state) {
+  (void)state;
+  pair_of p = begin(open_or_skip(), false, 0.9, 4);
+  table_engine_cuda.destroy(p.table);
+  p.plan.fixed = true;
+  p.plan.capacity = 300000;
+  table_gpu_sizes sizes = {.region_slots = 4};
+  assert_int_equal(table_gpu_create(&p.plan, &sizes, &p.table), DZO_OK);
+  queries q = make_queries(MOST);
+  fill(&p, &q, MOST);
+  for (uint64_t i = 0; i < q.count / 4; i++) /* too many for their regions */
+    q.keys[4 * i] = table_unmixed32((uint32_t)i % 3000 * 16, table_layout_mix(p.plan.seed));
+  run_both(&p, &q, DZO_TABLE_INSERT, true);
+  run_both(&p, &q, DZO_TABLE_MIXED, true);
+  compare(&p);
+  free_queries(&q);
+  end(&p);
+}
+
 /* A fixed table takes at least its capacity, whatever the keys. */
 static void full_tables(void **state) {
   (void)state;
@@ -417,6 +459,40 @@ static void any_order(void **state) {
   assert_int_equal(batch.found, 100);
   free_queries(&q);
   end(&p);
+}
+
+/* Where nobody asks for answers, other ways may be taken: the counts and the contents are the same.
+ */
+static void no_answers(void **state) {
+  (void)state;
+  static const dzo_table_operation operations[] = {DZO_TABLE_INSERT, DZO_TABLE_ERASE,
+                                                   DZO_TABLE_FIND,   DZO_TABLE_ADD,
+                                                   DZO_TABLE_ERASE,  DZO_TABLE_MIN};
+  for (int variant = 0; variant < 4; variant++) {
+    pair_of p = begin(open_or_skip(), variant & 1, variant & 2 ? 0.9 : 0.95, 512);
+    for (size_t o = 0; o < sizeof operations / sizeof operations[0]; o++) {
+      queries q = make_queries(1 + draw(&p) % 3 * MOST / 3);
+      fill(&p, &q, MOST / 2);
+      uint64_t counts[4] = {0, 0, 0, 0}, result;
+      for (uint64_t i = 0; i < q.count; i++)
+        counts[oracle_table_run(p.oracle, operations[o], q.keys[i], q.values[i], &result)]++;
+      void *keys = words(&p, q.keys, q.count, true), *values = words(&p, q.values, q.count, true);
+      dzo_table_batch batch;
+      dzo_table_batch_init(&batch);
+      batch.operation = operations[o];
+      batch.count = q.count;
+      batch.keys = keys;
+      batch.values = values;
+      assert_int_equal(table_engine_cuda.run(p.table, &batch), DZO_OK);
+      assert_int_equal(batch.found, counts[DZO_TABLE_FOUND]);
+      assert_int_equal(batch.inserted, counts[DZO_TABLE_INSERTED]);
+      drop(&p, keys, true);
+      drop(&p, values, true);
+      free_queries(&q);
+      compare(&p);
+    }
+    end(&p);
+  }
 }
 
 /* ---- Failures -------------------------------------------------------------------------------- */
@@ -486,8 +562,11 @@ int main(void) {
       cmocka_unit_test(random_batches_large_regions),
       cmocka_unit_test(equal_keys),
       cmocka_unit_test(chosen_keys),
+      cmocka_unit_test(chosen_among_others),
+      cmocka_unit_test(many_regions),
       cmocka_unit_test(full_tables),
       cmocka_unit_test(any_order),
+      cmocka_unit_test(no_answers),
       cmocka_unit_test(failing_operations),
       cmocka_unit_test(little_memory),
   };
