@@ -13,15 +13,24 @@
 /* Shared memory of a block that CUDA itself takes, and what kernels have of their own. */
 enum { OWN_SHARED = 2048 };
 
+/* Slots of a region, where the GPU has the shared memory: the smaller, the more often one is full
+ * while others are not. */
+enum { ENOUGH_SLOTS = 1024 };
+
 /* Up to this load, buckets of 4 suffice. */
 static const double light = 0.9;
 
+/* So that a multiprocessor has room for as many blocks as it can work on. */
 static uint32_t region_slots(const table_gpu *g, const table_gpu_sizes *sizes) {
   if (sizes != NULL && sizes->region_slots > 0)
     return sizes->region_slots;
-  uint64_t each = g->unit->shared_all / (g->wide ? 2 : 3);
-  uint64_t shared = each < g->unit->shared ? each : g->unit->shared;
-  return table_region_slots(shared - OWN_SHARED, g->wide, g->t.bucket_slots);
+  for (uint64_t blocks = g->wide ? 2 : 3;; blocks--) {
+    uint64_t each = g->unit->shared_all / blocks;
+    uint64_t shared = each < g->unit->shared ? each : g->unit->shared;
+    uint32_t slots = table_region_slots(shared - OWN_SHARED, g->wide, g->t.bucket_slots);
+    if (slots >= ENOUGH_SLOTS || blocks == 1)
+      return slots;
+  }
 }
 
 static void destroy(void *state) {

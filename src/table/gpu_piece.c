@@ -281,7 +281,7 @@ static dzo_status try_rest(table_gpu *g, const table_piece *piece, uint64_t coun
 
 static dzo_status refuse_rest(table_gpu *g, const table_piece *piece, uint64_t count) {
   g->seen->refused += count;
-  return piece->run.answers != NULL ? table_gpu_refuse(g->unit, &piece->run) : DZO_OK;
+  return piece->partition.back ? table_gpu_refuse(g->unit, &g->t, g->wide, &piece->run) : DZO_OK;
 }
 
 static dzo_status finish_rest(table_gpu *g, table_piece *piece) {

@@ -6,6 +6,10 @@
 
 enum { THREADS = 256, AHEAD = 4 }; /* slots that a thread loads at a time */
 
+/* So often a region tries in vain to make room for its stash: then its keys were chosen against the
+ * hash, and the time to bring them to the overflow must not depend on that. */
+enum { VAIN_TRIES = 16 };
+
 /* ---- Into a table of another size -------------------------------------------------------------
  */
 
@@ -42,10 +46,10 @@ static __device__ void spill_pair(const rebuild_run &run, table_pair<W> pair) {
     ((table_pair<W> *)run.spill)[to] = pair;
 }
 
-/* Up to AHEAD pairs of each thread. All threads. */
+/* Up to AHEAD pairs of each thread; *vain: tries to make room that failed. All threads. */
 template <typename W, int S>
 static __device__ void put_pairs(const rebuild_run &run, const table_region<W> &r,
-                                 table_region_state *state, table_pair<W> *pairs) {
+                                 table_region_state *state, table_pair<W> *pairs, u32 *vain) {
   for (;;) {
     bool waiting = false;
 #pragma unroll
@@ -59,11 +63,14 @@ static __device__ void put_pairs(const rebuild_run &run, const table_region<W> &
     }
     if (!__syncthreads_or(waiting))
       return;
-    table_empty_stash<W, S>(r, state);
-    u32 left = state->stashed;
-    __syncthreads();
-    if (left < TABLE_STASH_FULL - TABLE_BLOCK)
-      continue;
+    if (*vain < VAIN_TRIES) {
+      table_empty_stash<W, S>(r, state);
+      u32 left = state->stashed;
+      __syncthreads();
+      if (left < TABLE_STASH_FULL - TABLE_BLOCK)
+        continue;
+      ++*vain;
+    }
 #pragma unroll
     for (int k = 0; k < AHEAD; k++)
       if (pairs[k].key != table_word<W>::FREE)
@@ -89,7 +96,7 @@ static __device__ table_region<W> empty_region(const table_layout &t, char *memo
 /* Takes those of the pairs source[begin .. end) that belong here. */
 template <typename W, int S>
 static __device__ void take_slots(const rebuild_run &run, const table_region<W> &r,
-                                  table_region_state *state, u64 begin, u64 end) {
+                                  table_region_state *state, u64 begin, u64 end, u32 *vain) {
   const typename table_word<W>::slot *source = (const typename table_word<W>::slot *)run.from.slots;
   for (u64 base = begin; base < end; base += AHEAD * TABLE_BLOCK) {
     table_pair<W> pairs[AHEAD];
@@ -104,13 +111,13 @@ static __device__ void take_slots(const rebuild_run &run, const table_region<W> 
       if (table_place_of(table_slot_key(s), r.regions).region == blockIdx.x)
         pairs[k].key = table_slot_key(s);
     }
-    put_pairs<W, S>(run, r, state, pairs);
+    put_pairs<W, S>(run, r, state, pairs, vain);
   }
 }
 
 template <typename W, int S>
 static __device__ void take_over(const rebuild_run &run, const table_region<W> &r,
-                                 table_region_state *state, u64 begin, u64 end) {
+                                 table_region_state *state, u64 begin, u64 end, u32 *vain) {
   for (u64 base = begin; base < end; base += TABLE_BLOCK) {
     table_pair<W> pairs[AHEAD];
 #pragma unroll
@@ -121,7 +128,7 @@ static __device__ void take_over(const rebuild_run &run, const table_region<W> &
       pairs[0].key = ((const W *)run.from.over_keys)[i];
       pairs[0].value = ((const W *)run.from.over_values)[i];
     }
-    put_pairs<W, S>(run, r, state, pairs);
+    put_pairs<W, S>(run, r, state, pairs, vain);
   }
 }
 
@@ -140,8 +147,9 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
   u64 region = (u64)run.from.buckets * S, number = blockIdx.x;
   u64 first = number * run.from.regions / to.regions;
   u64 last = ((number + 1) * run.from.regions - 1) / to.regions;
-  take_slots<W, S>(run, r, &state, first * region, (last + 1) * region);
-  take_over<W, S>(run, r, &state, state.over[0], state.over[1]);
+  u32 vain = 0;
+  take_slots<W, S>(run, r, &state, first * region, (last + 1) * region, &vain);
+  take_over<W, S>(run, r, &state, state.over[0], state.over[1], &vain);
   if (threadIdx.x == 0 && number + 1 == to.regions)
     r.slots[r.side] = ((const table_pair<W> *)run.from.slots)[run.from.regions * region];
   if (state.stashed > 0)

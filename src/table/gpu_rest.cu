@@ -43,12 +43,17 @@ static __global__ void __launch_bounds__(THREADS) rest_gather(table_batch_run ru
   }
 }
 
+template <typename W>
 static __global__ void __launch_bounds__(THREADS) rest_refuse(table_batch_run run) {
   if (blockIdx.x >= (u32)run.counters->touched)
     return;
   u32 region = run.list[blockIdx.x];
-  for (u32 i = run.stop[region] + threadIdx.x; i < run.begin[region + 1]; i += THREADS)
-    run.answers[i] = DZO_TABLE_REFUSED;
+  for (u32 i = run.stop[region] + threadIdx.x; i < run.begin[region + 1]; i += THREADS) {
+    if (run.answers != NULL)
+      run.answers[i] = DZO_TABLE_REFUSED;
+    if (run.values != NULL)
+      ((W *)run.values)[i] = 0;
+  }
 }
 
 /* ---- One key ----------------------------------------------------------------------------------
@@ -274,8 +279,11 @@ dzo_status table_gpu_rest(dzo_unit *unit, const table_layout *t, bool wide, bool
   return status;
 }
 
-dzo_status table_gpu_refuse(dzo_unit *unit, const table_batch_run *run) {
-  return DZO_LAUNCH(unit, 0, rest_refuse, run->count, THREADS, *run);
+dzo_status table_gpu_refuse(dzo_unit *unit, const table_layout *t, bool wide,
+                            const table_batch_run *run) {
+  u64 regions = t->regions < run->count ? t->regions : run->count;
+  return wide ? DZO_LAUNCH(unit, 0, rest_refuse<u64>, regions, THREADS, *run)
+              : DZO_LAUNCH(unit, 0, rest_refuse<u32>, regions, THREADS, *run);
 }
 
 /* ---- The overflow -----------------------------------------------------------------------------

@@ -35,8 +35,9 @@ typedef struct table_rest {
  * done. Answers and counters go where those of the run do. */
 dzo_status table_gpu_rest(dzo_unit *unit, const table_layout *t, bool wide, bool pairs,
                           const table_batch_run *run, const table_rest *rest);
-/* Or refuses them all. */
-dzo_status table_gpu_refuse(dzo_unit *unit, const table_batch_run *run);
+/* Or refuses them all; their results are 0. */
+dzo_status table_gpu_refuse(dzo_unit *unit, const table_layout *t, bool wide,
+                            const table_batch_run *run);
 
 #ifdef __cplusplus
 }

@@ -215,8 +215,9 @@ dzo_status table_gpu_rest(dzo_unit *unit, const table_layout *t, bool wide, bool
   return missing(unit);
 }
 
-dzo_status table_gpu_refuse(dzo_unit *unit, const table_batch_run *run) {
-  (void)run;
+dzo_status table_gpu_refuse(dzo_unit *unit, const table_layout *t, bool wide,
+                            const table_batch_run *run) {
+  (void)t, (void)wide, (void)run;
   return missing(unit);
 }
 

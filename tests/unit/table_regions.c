@@ -553,6 +553,57 @@ static void little_memory(void **state) {
   end(&p);
 }
 
+/* What is put off and then refused for want of memory has no results of other batches. */
+static void little_memory_for_the_rest(void **state) {
+  (void)state;
+  pair_of p = begin_fixed(open_or_skip(), true, 0.9, 20000);
+  table_engine_cuda.destroy(p.table);
+  assert_int_equal(table_gpu_create(&p.plan, NULL, &p.table), DZO_OK);
+  queries q = make_queries(4000);
+  dzo_table_batch batch;
+  for (uint64_t i = 0; i < q.count; i++) {
+    q.keys[i] = i;
+    q.values[i] = 1 + i;
+    q.codes[i] = i % 2 == 0 ? DZO_TABLE_INSERT : DZO_TABLE_FIND;
+  }
+  assert_int_equal(run(&p, &q, DZO_TABLE_INSERT, 0, false, &batch), DZO_OK);
+  assert_int_equal(run(&p, &q, DZO_TABLE_MIXED, 0, false, &batch), DZO_OK);
+  fill_chosen(&p, &q, 0);
+  for (uint64_t i = 0; i < q.count; i++)
+    q.codes[i] = i % 2 == 0 ? DZO_TABLE_INSERT : DZO_TABLE_FIND;
+  p.unit->limit = p.unit->used;
+  assert_int_equal(run(&p, &q, DZO_TABLE_MIXED, 0, false, &batch), DZO_E_MEMORY);
+  assert_true(batch.refused > 0);
+  for (uint64_t i = 0; i < q.count; i++)
+    if (q.answers[i] == DZO_TABLE_REFUSED && q.codes[i] == DZO_TABLE_FIND)
+      assert_int_equal(q.results[i], 0);
+  p.unit->limit = UINT64_MAX;
+  free_queries(&q);
+  end(&p);
+}
+
+/* A GPU of 64 KB of shared memory has regions that are large enough. */
+static void little_shared_memory(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = begin(open_or_skip(), wide, 0.9, 64);
+    table_engine_cuda.destroy(p.table);
+    p.unit->shared = p.unit->shared_all = 64 << 10;
+    p.plan.fixed = true;
+    p.plan.capacity = MANY;
+    assert_int_equal(table_gpu_create(&p.plan, NULL, &p.table), DZO_OK);
+    queries q = make_queries(MANY);
+    for (uint64_t i = 0; i < q.count; i++)
+      q.keys[i] = draw(&p) & mask_of(&p);
+    run_both(&p, &q, DZO_TABLE_INSERT, true);
+    dzo_table_stats stats;
+    assert_int_equal(table_engine_cuda.stats(p.table, &stats), DZO_OK);
+    assert_true(stats.overflow <= 1 + q.count / 1000);
+    free_queries(&q);
+    end(&p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_batches_narrow),
@@ -569,6 +620,8 @@ int main(void) {
       cmocka_unit_test(no_answers),
       cmocka_unit_test(failing_operations),
       cmocka_unit_test(little_memory),
+      cmocka_unit_test(little_memory_for_the_rest),
+      cmocka_unit_test(little_shared_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
