@@ -12,6 +12,7 @@
 #include "table/gpu_word.cuh"
 
 enum { THREADS = 1024, WARPS = THREADS / 32, DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+enum { BLOCKS = (int)TABLE_THREADS_MOST / THREADS }; /* of a multiprocessor */
 enum { TILE_BYTES = 1 << 15, MOST_ITEMS = 4 /* more would not fit the registers */ };
 
 template <typename W, bool PAIRS> struct item_of { typedef W type; };
@@ -138,7 +139,7 @@ template <typename W, bool PAIRS, int ITEMS> struct key_load<W, PAIRS, true, ITE
 
 /* A counter for each digit and lane, so that the lanes of a warp are never in each other's way. */
 template <typename W, bool PAIRS, bool FIRST>
-static __global__ void __launch_bounds__(THREADS, 2) table_count_digits(pass p) {
+static __global__ void __launch_bounds__(THREADS, BLOCKS) table_count_digits(pass p) {
   enum { ITEMS = tile_of<W, PAIRS>::ITEMS, TILE = tile_of<W, PAIRS>::COUNT };
   __shared__ u32 s_count[DIGITS * 32];
   u32 digits = 1u << p.bits, lane = dzo_lane();
@@ -343,7 +344,7 @@ static __device__ __forceinline__ void write_tile(const pass &p, u32 number, u32
 }
 
 template <typename W, bool PAIRS, bool FIRST, bool STABLE>
-static __global__ void __launch_bounds__(THREADS, 2) table_write_digits(pass p) {
+static __global__ void __launch_bounds__(THREADS, BLOCKS) table_write_digits(pass p) {
   __shared__ __align__(16) char memory[sizeof(write_shared<W, PAIRS>)];
   write_shared<W, PAIRS> *s = (write_shared<W, PAIRS> *)memory;
   u32 first = blockIdx.x * p.each, d = threadIdx.x;
@@ -407,7 +408,7 @@ static __device__ __forceinline__ void deliver_found(T *to, const T *s_from, con
 }
 
 template <typename W, bool PAIRS>
-static __global__ void __launch_bounds__(THREADS, 2) table_go_back(way_back b) {
+static __global__ void __launch_bounds__(THREADS, BLOCKS) table_go_back(way_back b) {
   enum { ITEMS = tile_of<W, PAIRS>::ITEMS, TILE = tile_of<W, PAIRS>::COUNT };
   __shared__ W s_values[TILE];
   __shared__ uint8_t s_bytes[TILE]; /* digits, then answers */

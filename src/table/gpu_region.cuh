@@ -17,14 +17,12 @@ enum : u32 {
   TABLE_OVER = 0x80000000u, /* a place in the overflow of the region, from over_begin on */
   TABLE_TAKEN = 0x40000000u /* of table_claim(): another thread of the tile has put the key there */
 };
-enum {
-  TABLE_WALK = 400, /* steps to make room for a pair, at most */
-  TABLE_FEW = 64    /* pairs for which no map of full buckets is made */
-};
+enum { TABLE_WALK = 400 }; /* steps to make room for a pair, at most */
 
 /* Blocks that a multiprocessor works on at a time, as far as registers go. */
 template <typename W> struct table_blocks {
-  enum { LIGHT = (sizeof(W) == 4 ? 1536 : 1024) / TABLE_BLOCK, HEAVY = 1024 / TABLE_BLOCK };
+  enum { LIGHT = (sizeof(W) == 4 && (int)TABLE_THREADS_MOST >= 1536 ? 1536 : 1024) / TABLE_BLOCK };
+  enum { HEAVY = 1024 / TABLE_BLOCK };
 };
 
 /* What threads keep of it in registers, which are scarce. */
@@ -385,20 +383,15 @@ static __device__ bool table_move_on(const table_region<W> &r, u32 bucket, u32 a
 
 /* A place in a bucket whose pair may go on; without locks, so it is only likely. */
 template <typename W, int S>
-static __device__ __forceinline__ bool table_is_full(const table_region<W> &r, u32 bucket,
-                                                     bool known) {
-  return known ? table_get_bit(table_full(r), bucket) : table_free_in<W, S>(r, bucket) == 0;
-}
-template <typename W, int S>
-static __device__ bool table_seek_exit(const table_region<W> &r, u32 bucket, bool known, u32 random,
-                                       u32 *at, u32 *other) {
+static __device__ bool table_seek_exit(const table_region<W> &r, u32 bucket, u32 random, u32 *at,
+                                       u32 *other) {
   for (u32 i = 0; i < S; i++) {
     *at = bucket * S + (i + random) % S;
     W key = dzo_load_block(&r.slots[*at].key);
     if (key == table_word<W>::FREE)
       continue;
     *other = table_other_bucket(r, key, bucket);
-    if (*other != bucket && !table_is_full<W, S>(r, *other, known))
+    if (*other != bucket && !table_get_bit(table_full(r), *other))
       return true;
   }
   return false;
@@ -408,10 +401,10 @@ static __device__ bool table_seek_exit(const table_region<W> &r, u32 bucket, boo
  * takes the place of another, which then is *pair, and *bucket that one's other. */
 template <typename W, int S>
 static __device__ bool table_step(const table_region<W> &r, u32 *bucket, table_pair<W> *pair,
-                                  bool known, u32 random, bool force) {
+                                  u32 random, bool force) {
   u32 at = 0, other = 0, here = *bucket;
-  bool exit = table_is_full<W, S>(r, here, known) &&
-              table_seek_exit<W, S>(r, here, known, random, &at, &other);
+  bool exit =
+      table_get_bit(table_full(r), here) && table_seek_exit<W, S>(r, here, random, &at, &other);
   if (!table_try_lock(table_locks(r), here))
     return false; /* somebody is there: later */
   bool placed = table_fill_locked<W, S>(r, here, *pair);
@@ -430,12 +423,12 @@ static __device__ bool table_step(const table_region<W> &r, u32 *bucket, table_p
 
 /* Look in both of the pair's buckets; then go on with pairs that have to move. */
 template <typename W, int S>
-static __device__ bool table_walk(const table_region<W> &r, table_pair<W> *pair, bool known) {
+static __device__ bool table_walk(const table_region<W> &r, table_pair<W> *pair) {
   u32 random = (u32)(pair->key * 0x9e3779b1u) ^ threadIdx.x;
   u32 bucket = table_first_bucket(table_place_of(pair->key, r.regions), r.buckets);
   for (int i = 0; i < TABLE_WALK; i++) {
     random = random * 1664525u + 1013904223u;
-    if (table_step<W, S>(r, &bucket, pair, known, random >> 20, i > 0))
+    if (table_step<W, S>(r, &bucket, pair, random >> 20, i > 0))
       return true;
     if (i == 0)
       bucket = table_second_bucket(pair->key, r.buckets);
@@ -500,15 +493,13 @@ static __device__ void table_empty_stash(const table_region<W> &r, table_region_
     state->gone[threadIdx.x] = 0;
   if (threadIdx.x == 0)
     state->stashed = 0;
-  bool known = count > TABLE_FEW;
-  if (known)
-    table_note_full<W, S>(r);
+  table_note_full<W, S>(r);
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
     if ((u32)k * TABLE_BLOCK + threadIdx.x >= count)
       continue;
-    if (!table_walk<W, S>(r, &pairs[k], known)) {
+    if (!table_walk<W, S>(r, &pairs[k])) {
       u32 at = table_claim_stash<W>(r, state, pairs[k].key);
       dzo_store_block(&r.slots[at].value, pairs[k].value);
     }

@@ -10,6 +10,19 @@
 typedef uint32_t u32;
 typedef unsigned long long u64; /* the 64-bit type of CUDA's atomics */
 
+/* Threads that a multiprocessor works on at a time; no kernel may ask for registers for more. */
+enum {
+#if !defined(__CUDA_ARCH__)
+  TABLE_THREADS_MOST = 2048
+#elif __CUDA_ARCH__ == 750
+  TABLE_THREADS_MOST = 1024
+#elif (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1100
+  TABLE_THREADS_MOST = 1536
+#else
+  TABLE_THREADS_MOST = 2048
+#endif
+};
+
 /* What depends on the width W of a word. `slot` is a slot as one load takes it; `item` is what a
  * batch is made of when it is brought to regions: a mixed key, with or without a value. */
 template <typename W> struct table_word;
