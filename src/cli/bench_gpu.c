@@ -53,7 +53,8 @@ static void describe(gpu_bench *bench) {
 }
 
 bool gpu_bench_is_small(const bench_settings *settings) {
-  return settings->quick || (settings->scale != 0 && settings->scale < 20);
+  return settings->quick || (settings->scale != 0 && settings->scale < 20) ||
+         (settings->count != 0 && settings->count < 1 << 20);
 }
 
 static dzo_status measure_rates(gpu_bench *bench) {

@@ -35,7 +35,7 @@ typedef struct gpu_bench {
 /* Open the GPU and measure its rates. CLI_NO_DEVICE after a message. Close also after a failure. */
 cli_exit gpu_bench_open(cli_call *call, gpu_bench *bench);
 void gpu_bench_close(gpu_bench *bench);
-/* Small graphs are for seconds; then the rates are measured quickly too. */
+/* Small graphs and tables are for seconds; then the rates are measured quickly too. */
 bool gpu_bench_is_small(const bench_settings *settings);
 /* What is told at the end, and the exit status. */
 cli_exit gpu_bench_verdict(const gpu_bench *bench);

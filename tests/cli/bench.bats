@@ -154,7 +154,7 @@ need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
 @test "bench table on the GPU verifies every part" {
   need_gpu
   expect 2 dzo bench table --device hybrid
-  expect 0 dzo bench table --device cuda --count 3000 --repeats 1
+  expect 0 dzo bench table --device cuda --count 600 --repeats 1
   [ ! -s err ]
   grep -Eq '^transfer +end to end ' out
   ! grep -q 'not verified' out

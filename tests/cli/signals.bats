@@ -44,14 +44,24 @@ soon() {
   done
 }
 
+# The Matrix Market file g.mtx is alone and has as many entries as it says; or there is no file, since a
+# signal may come when the file is complete and the program not yet at its end.
+whole_or_nothing() {
+  local entries
+  [ -e g.mtx ] || { no_leftovers; return; }
+  no_leftovers g.mtx
+  entries=$(grep -v '^%' g.mtx | head -n 1 | cut -d' ' -f3)
+  [ "$(grep -vc '^%' g.mtx)" -eq $((entries + 1)) ]
+}
+
 @test "SIGTERM and SIGHUP while writing" {
   soon interrupt TERM 2 generate uniform --scale 20 --weights none -o g.mtx
   [ "$code" -eq 143 ] || [ "$code" -eq 0 ]
-  [ "$code" -eq 0 ] || no_leftovers
+  whole_or_nothing
   rm -f g.mtx
   soon interrupt HUP 1.5 generate uniform --scale 20 --weights none -o g.mtx
   [ "$code" -eq 129 ] || [ "$code" -eq 0 ]
-  [ "$code" -eq 0 ] || no_leftovers
+  whole_or_nothing
 }
 
 @test "Ctrl-C while reading, building, solving, verifying" {
