@@ -13,11 +13,15 @@
  * of a GPU is watched. */
 #ifdef DZO_TEST_TINY
 enum { ROUNDS = 12, MEDIUM_SCALE = 7 };
-#elif defined(DZO_TEST_SMALL) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__))
+#elif defined(DZO_TEST_SMALL) && defined(__SANITIZE_THREAD__)
+enum { ROUNDS = 30, MEDIUM_SCALE = 8 };
+#elif defined(DZO_TEST_SMALL) && defined(__SANITIZE_ADDRESS__)
 enum { ROUNDS = 60, MEDIUM_SCALE = 8 };
 #elif defined(DZO_TEST_SMALL)
 enum { ROUNDS = 100, MEDIUM_SCALE = 9 };
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#elif defined(__SANITIZE_THREAD__)
+enum { ROUNDS = 120, MEDIUM_SCALE = 10 };
+#elif defined(__SANITIZE_ADDRESS__)
 enum { ROUNDS = 300, MEDIUM_SCALE = 10 };
 #else
 enum { ROUNDS = 600, MEDIUM_SCALE = 13 };
