@@ -207,5 +207,7 @@ FILE *cli_report_stream(const char *path);
 /* "12 ms", "3.4 s" and "1.5 GiB" for people. */
 void cli_seconds_text(double seconds, char text[32]);
 void cli_bytes_text(uint64_t bytes, char text[32]);
+/* "read 12 ms, ", or nothing for a phase that took no time. */
+void cli_print_phase(FILE *out, const char *name, double seconds);
 
 #endif

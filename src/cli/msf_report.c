@@ -70,24 +70,16 @@ static void report_json(const msf_job *job) {
   cli_json_close_object(&json);
 }
 
-static void print_phase(FILE *out, const char *name, double seconds) {
-  char text[32];
-  if (seconds <= 0)
-    return;
-  cli_seconds_text(seconds, text);
-  (void)fprintf(out, "%s %s, ", name, text);
-}
-
 static void print_times(FILE *out, const msf_times *t) {
   char total[32];
   cli_seconds_text(t->total, total);
   (void)fputs("time          ", out);
-  print_phase(out, "read", t->read);
-  print_phase(out, "build", t->build);
-  print_phase(out, "sort", t->sort);
-  print_phase(out, "solve", t->solve);
-  print_phase(out, "verify", t->verify);
-  print_phase(out, "write", t->write);
+  cli_print_phase(out, "read", t->read);
+  cli_print_phase(out, "build", t->build);
+  cli_print_phase(out, "sort", t->sort);
+  cli_print_phase(out, "solve", t->solve);
+  cli_print_phase(out, "verify", t->verify);
+  cli_print_phase(out, "write", t->write);
   (void)fprintf(out, "total %s\n", total);
 }
 

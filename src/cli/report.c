@@ -212,6 +212,14 @@ void cli_seconds_text(double seconds, char text[32]) {
     (void)snprintf(text, 32, "%.3g s", seconds);
 }
 
+void cli_print_phase(FILE *out, const char *name, double seconds) {
+  char text[32];
+  if (seconds <= 0)
+    return;
+  cli_seconds_text(seconds, text);
+  (void)fprintf(out, "%s %s, ", name, text);
+}
+
 void cli_bytes_text(uint64_t bytes, char text[32]) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double amount = (double)bytes;

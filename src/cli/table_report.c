@@ -60,23 +60,15 @@ static void report_json(const table_job *job) {
   cli_json_close_object(&json);
 }
 
-static void print_phase(FILE *out, const char *name, double seconds) {
-  char text[32];
-  if (seconds <= 0)
-    return;
-  cli_seconds_text(seconds, text);
-  (void)fprintf(out, "%s %s, ", name, text);
-}
-
 static void print_times(FILE *out, const table_times *t) {
   char total[32];
   cli_seconds_text(t->total, total);
   (void)fputs("time          ", out);
-  print_phase(out, "read", t->read);
-  print_phase(out, "table", t->table);
-  print_phase(out, "sort", t->sort);
-  print_phase(out, "write", t->write);
-  print_phase(out, "verify", t->verify);
+  cli_print_phase(out, "read", t->read);
+  cli_print_phase(out, "table", t->table);
+  cli_print_phase(out, "sort", t->sort);
+  cli_print_phase(out, "write", t->write);
+  cli_print_phase(out, "verify", t->verify);
   (void)fprintf(out, "total %s\n", total);
 }
 
