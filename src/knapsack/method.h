@@ -44,6 +44,11 @@ typedef struct knapsack_job {
   uint64_t memory; /* bytes of host memory that the method may take */
   const dzo_knapsack_options *options;
   int stopped; /* knapsack_stop; accessed atomically */
+  bool quiet;  /* tells nobody anything: it is not on the calling thread, or one of many */
+  const dzo_context *watched; /* whose cancel counts; NULL: that of `context` */
+  /* What the caller is told of a sum of values is value_base + value_scale * sum. */
+  knapsack_wide value_base;
+  int64_t value_scale;
 } knapsack_job;
 
 typedef enum knapsack_stop {
@@ -59,6 +64,8 @@ bool knapsack_must_stop(knapsack_job *job);
 /* The same, telling the caller's progress functions what is known. Calling thread only. */
 bool knapsack_report(knapsack_job *job, dzo_knapsack_algorithm algorithm, knapsack_wide value,
                      knapsack_wide bound);
+
+dzo_int128 knapsack_public(knapsack_wide sum);
 
 /* What a method found. It comes in as the empty set with value 0 and bound value_sum, and must be
  * right whenever the method returns, whatever it returns. */
@@ -92,7 +99,7 @@ typedef struct knapsack_method {
   dzo_status (*solve)(knapsack_job *job, const knapsack_problem *problem, knapsack_answer *answer);
 } knapsack_method;
 
-/* methods.c: by algorithm; NULL for AUTO. */
+/* methods.c: by algorithm; NULL for AUTO, and for what is not there. */
 const knapsack_method *knapsack_method_of(dzo_knapsack_algorithm algorithm);
 
 extern const knapsack_method knapsack_brute_force;
@@ -102,9 +109,7 @@ extern const knapsack_method knapsack_core;
 extern const knapsack_method knapsack_dense;
 extern const knapsack_method knapsack_two_list;
 
-/* ---- Small instances (small.h): the canonical set, on every device --------------------------- */
-
-/* bounds.c: what several methods need. */
+/* ---- bounds.c: what several methods need ----------------------------------------------------- */
 
 /* The items by falling value / weight, exactly (products in 128 bits), ties by rising number.
  * order [items]. */
