@@ -2,4 +2,19 @@
 /* Copyright The dzo authors */
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
+#include "knapsack/brute_force.h"
 #include "knapsack/method.h"
+
+static dzo_status missing(dzo_unit *unit) {
+  return dzo_fail(unit->context, DZO_E_DEVICE, "this dzo was built without CUDA");
+}
+
+unsigned brute_gpu_blocks(dzo_unit *unit, bool is_short) {
+  (void)unit, (void)is_short;
+  return 0;
+}
+
+dzo_status brute_gpu_run(dzo_unit *unit, const brute_gpu *job, uint64_t begin, uint64_t end) {
+  (void)job, (void)begin, (void)end;
+  return missing(unit);
+}

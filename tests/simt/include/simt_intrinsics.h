@@ -278,4 +278,6 @@ static inline constexpr typename std::common_type<A, B>::type max(A a, B b) {
   return (type)b > (type)a ? (type)b : (type)a;
 }
 
+static inline int __vimax3_s32(int a, int b, int c) { return max(max(a, b), c); }
+
 #endif
