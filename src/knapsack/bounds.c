@@ -7,6 +7,7 @@
 #include "base/item.h"
 #include "base/memory.h"
 #include "base/radix.h"
+#include "base/random.h"
 #include "knapsack/method.h"
 
 enum { INSERTION = 16, RADIX = 4096 };
@@ -147,4 +148,73 @@ knapsack_wide knapsack_dantzig(const knapsack_problem *problem, const uint32_t *
     value += problem->value[item];
   }
   return value;
+}
+
+/* ---- Without sorting ------------------------------------------------------------------------- */
+
+/* Order items lo .. hi - 1 around one of them, which then stands at the place that is returned;
+ * *weight is that of all before it. */
+static uint32_t part(const knapsack_problem *p, uint32_t *order, uint32_t lo, uint32_t hi,
+                     knapsack_wide *weight) {
+  uint32_t middle = lo + (uint32_t)(dzo_random_word(hi, lo) % (hi - lo)), pivot = order[middle];
+  order[middle] = order[hi - 1];
+  order[hi - 1] = pivot;
+  uint32_t at = lo;
+  *weight = 0;
+  for (uint32_t i = lo; i + 1 < hi; i++) {
+    uint32_t item = order[i];
+    if (!stands_before(p, (ranked){0, item}, (ranked){0, pivot}))
+      continue;
+    order[i] = order[at];
+    order[at++] = item;
+    *weight += p->weight[item];
+  }
+  order[hi - 1] = order[at];
+  order[at] = pivot;
+  return at;
+}
+
+/* Where the break item stands: it and all before it are too heavy. Each step looks for it on one
+ * side of some item, so that all of them take O(items) on average (E. Balas, E. Zemel,
+ * "An algorithm for large zero-one knapsack problems", Operations Research 28, 1980). */
+static uint32_t find_break(const knapsack_problem *p, uint32_t *order, int64_t *left) {
+  uint32_t lo = 0, hi = p->items;
+  *left = p->capacity;
+  while (hi - lo > 1) {
+    knapsack_wide weight;
+    uint32_t middle = part(p, order, lo, hi, &weight);
+    if (weight > *left) {
+      hi = middle;
+      continue;
+    }
+    if (weight + p->weight[order[middle]] > *left) {
+      *left -= (int64_t)weight;
+      return middle;
+    }
+    *left -= (int64_t)weight + p->weight[order[middle]];
+    lo = middle + 1;
+  }
+  return lo;
+}
+
+void knapsack_quick(const knapsack_problem *problem, uint32_t *order, knapsack_answer *answer) {
+  for (uint32_t i = 0; i < problem->items; i++)
+    order[i] = i;
+  int64_t left;
+  uint32_t at = find_break(problem, order, &left), item = order[at];
+  answer->value = 0;
+  for (uint32_t i = 0; i < at; i++) {
+    answer->taken[order[i]] = 1;
+    answer->value += problem->value[order[i]];
+  }
+  answer->bound =
+      answer->value + (knapsack_wide)left * problem->value[item] / problem->weight[item];
+  for (uint32_t i = at; i < problem->items; i++) {
+    item = order[i];
+    answer->taken[item] = problem->weight[item] <= left;
+    if (answer->taken[item]) {
+      left -= problem->weight[item];
+      answer->value += problem->value[item];
+    }
+  }
 }

@@ -47,8 +47,7 @@ typedef struct knapsack_job {
   bool quiet;  /* tells nobody anything: it is not on the calling thread, or one of many */
   const dzo_context *watched; /* whose cancel counts; NULL: that of `context` */
   /* What the caller is told of a sum of values is value_base + value_scale * sum. */
-  knapsack_wide value_base;
-  int64_t value_scale;
+  knapsack_wide value_base, value_scale;
 } knapsack_job;
 
 typedef enum knapsack_stop {
@@ -119,6 +118,9 @@ void knapsack_greedy(const knapsack_problem *problem, const uint32_t *order,
                      knapsack_answer *answer);
 /* Dantzig's bound: floor of the optimum when items may be cut. Order as above. */
 knapsack_wide knapsack_dantzig(const knapsack_problem *problem, const uint32_t *order);
+/* Dantzig's bound and a set that begins as the greedy one, in O(items). `order` is room. Sets
+ * taken, value and bound. */
+void knapsack_quick(const knapsack_problem *problem, uint32_t *order, knapsack_answer *answer);
 
 #ifdef __cplusplus
 }

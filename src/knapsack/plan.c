@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Each method says what it expects to take, and at worst. The one that is likely to be first may be
+ * wrong, so it gets as much time as the one that is certain would take, and then that one's turn
+ * comes: twice the better of the two at most. */
+#include "knapsack/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1 };
+
+/* Opening a GPU takes about this long; and a budget below a millisecond is not worth its look at
+ * the clock. */
+static const double GPU_START = 0.35, LEAST_BUDGET = 1e-3;
+
+/* A method on the CPU alone, or with the job's GPU. */
+typedef struct candidate {
+  const knapsack_method *method;
+  bool gpu;
+  knapsack_estimate estimate;
+} candidate;
+
+typedef enum ending {
+  PROVED,
+  OUT_OF_BUDGET,
+  OUT_OF_TIME,
+  CANCELLED,
+  NO_MEMORY,
+  NO_DEVICE,
+  BROKEN
+} ending;
+
+typedef struct search {
+  knapsack_job *job;
+  const knapsack_problem *problem;
+  knapsack_answer *best;
+  uint8_t *spare; /* [items] for the next attempt */
+  knapsack_record *record;
+  bool failed[METHODS][2];    /* on the CPU, with the GPU: it is of no use here */
+  double budgets[METHODS][2]; /* what it had in vain */
+  dzo_status status;          /* of the last attempt */
+} search;
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static void say(knapsack_record *record, const char *text) {
+  size_t length = strlen(record->plan), room = sizeof record->plan - length;
+  snprintf(record->plan + length, room, "%s%s", length > 0 ? "; " : "", text);
+}
+
+static const char *time_text(double seconds, char *text, size_t size) {
+  if (seconds < 1e-3)
+    snprintf(text, size, "%.3g us", seconds * 1e6);
+  else if (seconds < 1)
+    snprintf(text, size, "%.3g ms", seconds * 1e3);
+  else
+    snprintf(text, size, "%.3g s", seconds);
+  return text;
+}
+
+static const char *const endings[] = {
+    [PROVED] = "",
+    [OUT_OF_BUDGET] = " and was given up",
+    [OUT_OF_TIME] = " up to the time limit",
+    [CANCELLED] = " until it was cancelled",
+    [NO_MEMORY] = " and needed more memory",
+    [NO_DEVICE] = " and lost the GPU",
+    [BROKEN] = " and could not go on",
+};
+
+static void say_attempt(search *s, const candidate *c, double seconds, ending end) {
+  char text[160], expected[32], took[32];
+  snprintf(text, sizeof text, "%s%s took %s (expected %s)%s",
+           dzo_knapsack_algorithm_name(c->method->algorithm), c->gpu ? " on the GPU" : "",
+           time_text(seconds, took, sizeof took),
+           time_text(c->estimate.seconds, expected, sizeof expected), endings[end]);
+  say(s->record, text);
+}
+
+/* ---- Attempts -------------------------------------------------------------------------------- */
+
+static uint64_t memory_left(const knapsack_job *job) {
+  uint64_t all = job->context->memory, used = dzo_context_memory_used(job->context);
+  uint64_t left = all == 0 ? UINT64_MAX : all > used ? all - used : 0;
+  return left < job->memory ? left : job->memory;
+}
+
+static knapsack_job job_for(const search *s, bool gpu, double budget) {
+  knapsack_job job = *s->job;
+  job.stopped = KNAPSACK_GOES_ON;
+  job.memory = memory_left(s->job);
+  job.gpu = gpu ? s->job->gpu : NULL;
+  job.cpu = !gpu || s->job->cpu;
+  double end = dzo_clock() + budget;
+  job.deadline = end < job.deadline ? end : job.deadline;
+  return job;
+}
+
+/* The better set and the better bound, whoever found them. */
+static void keep_best(search *s, knapsack_answer *a) {
+  knapsack_answer *best = s->best;
+  best->nodes += a->nodes;
+  best->cells += a->cells;
+  best->bound = a->bound < best->bound ? a->bound : best->bound;
+  if (a->value <= best->value) {
+    if (a->value == a->bound)
+      best->device = a->device;
+    return;
+  }
+  s->spare = best->taken;
+  best->taken = a->taken;
+  best->value = a->value;
+  best->device = a->device;
+}
+
+static ending ending_of(const search *s, const knapsack_job *job) {
+  if (s->best->value == s->best->bound)
+    return PROVED;
+  switch (s->status) {
+  case DZO_OK:
+    break;
+  case DZO_E_MEMORY:
+    return NO_MEMORY;
+  case DZO_E_DEVICE:
+  case DZO_E_DEVICE_FAILED:
+    return NO_DEVICE;
+  case DZO_E_CANCELLED:
+    return CANCELLED;
+  default:
+    return BROKEN;
+  }
+  switch ((knapsack_stop)job->stopped) {
+  case KNAPSACK_CANCELLED:
+    return CANCELLED;
+  case KNAPSACK_OUT_OF_MEMORY:
+    return NO_MEMORY;
+  case KNAPSACK_OUT_OF_TIME:
+    return dzo_clock() >= s->job->deadline ? OUT_OF_TIME : OUT_OF_BUDGET;
+  case KNAPSACK_GOES_ON:
+    break;
+  }
+  return BROKEN;
+}
+
+/* The rest of the call is done by the CPU. */
+static void give_up_gpu(search *s) {
+  dzo_notice(s->job->context, "%s; solved on the CPU",
+             s->job->gpu->lost ? s->job->gpu->reason : s->job->context->message);
+  s->job->gpu = NULL;
+  s->job->cpu = true;
+}
+
+static ending attempt(search *s, const candidate *c, double budget) {
+  double begun = dzo_clock();
+  knapsack_job job = job_for(s, c->gpu, budget);
+  memset(s->spare, 0, s->problem->items);
+  knapsack_answer a = {.taken = s->spare, .bound = s->problem->value_sum, .device = DZO_DEVICE_CPU};
+  s->status = c->method->solve(&job, s->problem, &a);
+  keep_best(s, &a);
+  ending end = ending_of(s, &job);
+  say_attempt(s, c, dzo_clock() - begun, end);
+  s->record->algorithm = c->method->algorithm;
+  if (end == NO_DEVICE)
+    give_up_gpu(s);
+  else if (end == NO_MEMORY || end == BROKEN)
+    s->failed[c->method->algorithm][c->gpu] = true;
+  else if (end == OUT_OF_BUDGET)
+    s->budgets[c->method->algorithm][c->gpu] = budget;
+  return end;
+}
+
+/* ---- The choice ------------------------------------------------------------------------------ */
+
+static bool has_gpu_form(dzo_knapsack_algorithm algorithm) {
+  return algorithm != DZO_KNAPSACK_CORE && algorithm != DZO_KNAPSACK_HOROWITZ_SAHNI;
+}
+
+/* Does this method take the problem, with the GPU or without? */
+static bool consider(const search *s, const knapsack_method *method, bool gpu, candidate *out) {
+  if (method == NULL || s->failed[method->algorithm][gpu] ||
+      (gpu && (s->job->gpu == NULL || !has_gpu_form(method->algorithm))))
+    return false;
+  knapsack_job job = job_for(s, gpu, INFINITY);
+  char why[160];
+  if (method->refusal(s->problem, &job, why, sizeof why) != NULL)
+    return false;
+  *out = (candidate){method, gpu, method->estimate(s->problem, &job)};
+  return true;
+}
+
+/* Where nobody asked for it, what is hopeless is not tried. */
+static bool is_of_use(const search *s, const candidate *c) {
+  return c->estimate.seconds < INFINITY && c->estimate.memory <= memory_left(s->job);
+}
+
+typedef struct choice {
+  candidate likely, certain; /* method NULL: none */
+  unsigned count;
+} choice;
+
+/* When would it be through, by what is known? What it had in vain counts against it. */
+static double promise(const search *s, const candidate *c) {
+  double had = 2 * s->budgets[c->method->algorithm][c->gpu];
+  return c->estimate.seconds > had ? c->estimate.seconds : had;
+}
+
+static choice choose(const search *s, dzo_knapsack_algorithm algorithm) {
+  choice best = {.count = 0};
+  for (int a = DZO_KNAPSACK_BRUTE_FORCE; a < METHODS; a++)
+    for (int gpu = 0; gpu < 2; gpu++) {
+      candidate c;
+      if ((algorithm != DZO_KNAPSACK_AUTO && (int)algorithm != a) ||
+          !consider(s, knapsack_method_of((dzo_knapsack_algorithm)a), gpu != 0, &c) ||
+          (algorithm == DZO_KNAPSACK_AUTO && !is_of_use(s, &c)))
+        continue;
+      best.count++;
+      if (best.likely.method == NULL || promise(s, &c) < promise(s, &best.likely))
+        best.likely = c;
+      if (c.estimate.worst < INFINITY &&
+          (best.certain.method == NULL || c.estimate.worst < best.certain.estimate.worst))
+        best.certain = c;
+    }
+  return best;
+}
+
+/* Might a GPU that nobody has opened yet be of help? */
+static bool may_open_gpu(const search *s) {
+  const dzo_context *context = s->job->context;
+  return s->job->gpu == NULL && context->device == DZO_DEVICE_AUTO && !context->gpu_tried &&
+         !s->job->quiet;
+}
+
+/* How long the likely one may try before the certain one's turn comes, or another's. */
+static double budget_of(const search *s, const choice *c) {
+  double budget = INFINITY;
+  bool is_certain = c->likely.estimate.worst <= 2 * c->certain.estimate.worst;
+  if (c->certain.method != NULL && !is_certain)
+    budget = c->certain.estimate.worst;
+  else if (c->certain.method == NULL && c->count > 1)
+    budget = 4 * promise(s, &c->likely) + 1;
+  if (may_open_gpu(s) && budget > GPU_START && c->likely.estimate.worst > GPU_START)
+    budget = GPU_START;
+  return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
+}
+
+static ending run_auto(search *s) {
+  for (;;) {
+    choice c = choose(s, DZO_KNAPSACK_AUTO);
+    bool opens = may_open_gpu(s);
+    if (c.count == 0 && !opens)
+      return NO_MEMORY;
+    ending end = OUT_OF_BUDGET;
+    if (c.count > 0) {
+      bool again = s->budgets[c.likely.method->algorithm][c.likely.gpu] > 0;
+      bool turn = again && c.certain.method != NULL && !opens;
+      end = attempt(s, turn ? &c.certain : &c.likely, turn ? INFINITY : budget_of(s, &c));
+    }
+    if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
+      return end;
+    if (opens && (end == OUT_OF_BUDGET || c.count == 0))
+      s->job->gpu = dzo_context_gpu(s->job->context);
+  }
+}
+
+/* Of the two ways of one method, the quicker; the other where it fails. */
+static ending run_one(search *s, dzo_knapsack_algorithm algorithm) {
+  ending end = BROKEN;
+  for (bool first = true;; first = false) {
+    choice c = choose(s, algorithm);
+    if (c.count > 0 && c.likely.estimate.seconds > GPU_START && may_open_gpu(s)) {
+      s->job->gpu = dzo_context_gpu(s->job->context);
+      c = choose(s, algorithm);
+    }
+    if (c.count == 0)
+      return first ? BROKEN : end;
+    if (s->job->context->device == DZO_DEVICE_CUDA && s->job->gpu != NULL && !c.likely.gpu) {
+      candidate with;
+      if (consider(s, c.likely.method, true, &with))
+        c.likely = with;
+    }
+    end = attempt(s, &c.likely, INFINITY);
+    if (end != NO_MEMORY && end != NO_DEVICE && end != BROKEN)
+      return end;
+  }
+}
+
+/* ---- What a method is refused for ------------------------------------------------------------ */
+
+static dzo_status refuse(search *s, dzo_knapsack_algorithm algorithm) {
+  dzo_context *context = s->job->context;
+  const char *name = dzo_knapsack_algorithm_name(algorithm);
+  const knapsack_method *method = knapsack_method_of(algorithm);
+  if (method == NULL)
+    return dzo_fail(context, DZO_E_UNSUPPORTED, "%s is not part of this build", name);
+  if (context->device == DZO_DEVICE_CUDA && !has_gpu_form(algorithm))
+    return dzo_fail(context, DZO_E_UNSUPPORTED,
+                    "%s works on the CPU; ask for another algorithm, or for device cpu, hybrid or "
+                    "auto",
+                    name);
+  char why[160];
+  knapsack_job job = job_for(s, s->job->gpu != NULL, INFINITY);
+  const char *reason = method->refusal(s->problem, &job, why, sizeof why);
+  if (reason == NULL && job.gpu == NULL)
+    return DZO_OK;
+  if (reason != NULL && job.gpu != NULL) {
+    job = job_for(s, false, INFINITY);
+    char other[160];
+    if (method->refusal(s->problem, &job, other, sizeof other) == NULL)
+      return DZO_OK;
+  }
+  return reason == NULL ? DZO_OK : dzo_fail(context, DZO_E_UNSUPPORTED, "%s: %s", name, reason);
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+/* What can still be had cheaply where the methods were stopped early. */
+static void improve(search *s) {
+  uint32_t *order = dzo_alloc(s->job->context, s->problem->items, sizeof *order);
+  if (order == NULL)
+    return;
+  knapsack_answer quick = {.taken = s->spare, .device = DZO_DEVICE_CPU};
+  knapsack_quick(s->problem, order, &quick);
+  keep_best(s, &quick);
+  dzo_free(order);
+}
+
+static dzo_status finish(search *s, ending end) {
+  dzo_context *context = s->job->context;
+  if (end != PROVED && end != BROKEN)
+    improve(s);
+  if (s->best->value == s->best->bound)
+    end = PROVED;
+  switch (end) {
+  case PROVED:
+    context->message[0] = '\0';
+    return DZO_OK;
+  case OUT_OF_TIME:
+  case OUT_OF_BUDGET:
+    return dzo_fail(context, DZO_E_LIMIT, "the time limit was reached");
+  case CANCELLED:
+    return dzo_fail(context, DZO_E_CANCELLED, "cancelled");
+  case NO_MEMORY:
+  case NO_DEVICE:
+    return dzo_fail(context, DZO_E_LIMIT, "%s", "the memory does not suffice to find the optimum");
+  case BROKEN:
+    break;
+  }
+  return s->status != DZO_OK ? s->status
+                             : dzo_fail(context, DZO_E_INTERNAL, "no method found the optimum");
+}
+
+bool knapsack_is_small(const knapsack_problem *problem) {
+  knapsack_wide cells = (knapsack_wide)problem->items * ((knapsack_wide)problem->capacity + 1);
+  return cells <= (knapsack_wide)DZO_KNAPSACK_SMALL && knapsack_is_narrow(problem);
+}
+
+static dzo_status run(search *s, dzo_knapsack_algorithm algorithm) {
+  bool stops = knapsack_must_stop(s->job);
+  if (stops && s->job->stopped == KNAPSACK_CANCELLED)
+    return finish(s, CANCELLED);
+  if (stops)
+    return finish(s, OUT_OF_TIME);
+  if (algorithm == DZO_KNAPSACK_AUTO)
+    return finish(s, run_auto(s));
+  DZO_TRY(refuse(s, algorithm));
+  ending end = run_one(s, algorithm);
+  /* Without its GPU, a method may not be able to do it. */
+  return finish(s, end == NO_DEVICE ? run_auto(s) : end);
+}
+
+static dzo_status run_wide(knapsack_job *job, const knapsack_normal *normal,
+                           dzo_knapsack_algorithm algorithm, knapsack_answer *answer,
+                           knapsack_record *record) {
+  if (algorithm != DZO_KNAPSACK_AUTO)
+    return dzo_fail(job->context, DZO_E_UNSUPPORTED,
+                    "%s takes no instance whose capacity, with the negative weights added, is "
+                    "beyond 64 bits; auto does",
+                    dzo_knapsack_algorithm_name(algorithm));
+  record->algorithm = DZO_KNAPSACK_TWO_LIST;
+  say(record, "numbers beyond 64 bits, by one list of states");
+  return knapsack_wide_solve(job, normal, answer);
+}
+
+dzo_status knapsack_plan_run(knapsack_job *job, const knapsack_normal *normal,
+                             dzo_knapsack_algorithm algorithm, knapsack_answer *answer,
+                             knapsack_record *record) {
+  const knapsack_problem *p = &normal->problem;
+  *record = (knapsack_record){.algorithm = algorithm};
+  answer->value = 0;
+  answer->bound = p->value_sum;
+  answer->nodes = answer->cells = 0;
+  answer->device = DZO_DEVICE_CPU;
+  if (p->items > 0)
+    memset(answer->taken, 0, p->items);
+  if (p->items == 0) {
+    say(record, "nothing was left to decide");
+    return DZO_OK;
+  }
+  if (normal->is_wide)
+    return run_wide(job, normal, algorithm, answer, record);
+  uint8_t *spare = dzo_alloc(job->context, p->items, 1);
+  if (spare == NULL)
+    return DZO_E_MEMORY;
+  search s = {.job = job, .problem = p, .best = answer, .spare = spare, .record = record};
+  dzo_status status = run(&s, algorithm);
+  dzo_free(s.spare);
+  return status;
+}
