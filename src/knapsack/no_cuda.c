@@ -4,6 +4,7 @@
  * opened then, so none of it is ever called. */
 #include "knapsack/brute_force.h"
 #include "knapsack/method.h"
+#include "knapsack/small_gpu.h"
 
 static dzo_status missing(dzo_unit *unit) {
   return dzo_fail(unit->context, DZO_E_DEVICE, "this dzo was built without CUDA");
@@ -16,5 +17,15 @@ unsigned brute_gpu_blocks(dzo_unit *unit, bool is_short) {
 
 dzo_status brute_gpu_run(dzo_unit *unit, const brute_gpu *job, uint64_t begin, uint64_t end) {
   (void)job, (void)begin, (void)end;
+  return missing(unit);
+}
+
+uint64_t small_gpu_bit_words(const dzo_unit *unit) {
+  (void)unit;
+  return 0;
+}
+
+dzo_status small_gpu_launch(dzo_unit *unit, int queue, const small_gpu_batch *batch) {
+  (void)queue, (void)batch;
   return missing(unit);
 }
