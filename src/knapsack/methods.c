@@ -5,6 +5,7 @@
 /* One line a method, in the order in which equal estimates are preferred. */
 static const knapsack_method *const methods[] = {
     &knapsack_brute_force,
+    &knapsack_core,
     NULL,
 };
 

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Lists of undominated states (G. L. Nemhauser and Z. Ullmann, "Discrete dynamic programming and
+ * capital allocation", Management Science 15, 1969). A state knows which of the last up to 64 items
+ * it flips (as in D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations
+ * Research 45, 1997); every 64 items these words are laid aside for all states, and a state then
+ * has the number of the one it comes from, so any set can be read back. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "knapsack/core.h"
+
+enum { EPOCH = 64, FIRST_ROOM = 256 };
+/* Of the state behind the last: no other one, whose weights are parts of a sum below 2^62, comes
+ * after it, flipped or not. */
+#define FAR (INT64_MAX / 2)
+
+static dzo_status take(core_run *run, uint64_t bytes) {
+  if (run->memory + bytes > run->job->memory)
+    return run->status = DZO_E_MEMORY;
+  run->memory += bytes;
+  return DZO_OK;
+}
+
+static dzo_status grow_array(core_run *run, core_state **states, uint64_t from, uint64_t to) {
+  DZO_TRY(take(run, (to - from) * sizeof **states));
+  core_state *more = dzo_realloc(run->context, *states, to, sizeof *more);
+  if (more == NULL) {
+    run->memory -= (to - from) * sizeof **states;
+    return run->status = DZO_E_MEMORY;
+  }
+  *states = more;
+  return DZO_OK;
+}
+
+/* `room` for count states; `states` keep theirs until they are swapped. */
+static dzo_status make_room(core_list *list, uint64_t count) {
+  if (count <= list->room_count)
+    return DZO_OK;
+  uint64_t to = count + count / 2;
+  DZO_TRY(grow_array(list->run, &list->states, list->room_count, to));
+  dzo_status status = grow_array(list->run, &list->room, list->room_count, to);
+  if (status != DZO_OK) {
+    list->run->memory -= (to - list->room_count) * sizeof *list->states;
+    return status;
+  }
+  list->room_count = to;
+  return DZO_OK;
+}
+
+dzo_status core_list_init(core_list *list, core_run *run) {
+  *list = (core_list){.run = run};
+  DZO_TRY(make_room(list, FIRST_ROOM));
+  list->item_room = 2 * EPOCH;
+  list->items = dzo_alloc(run->context, list->item_room, sizeof *list->items);
+  if (list->items == NULL)
+    return run->status = DZO_E_MEMORY;
+  list->states[0] = (core_state){0};
+  list->count = 1;
+  return DZO_OK;
+}
+
+void core_list_free(core_list *list) {
+  for (uint32_t i = 0; i < list->epoch_count; i++) {
+    list->run->memory -= list->epoch_bytes[i];
+    dzo_free(list->epochs[i]);
+  }
+  dzo_free(list->epochs);
+  dzo_free(list->epoch_bytes);
+  dzo_free(list->items);
+  dzo_free(list->states);
+  dzo_free(list->room);
+  if (list->run != NULL)
+    list->run->memory -= 2 * list->room_count * sizeof *list->states;
+  *list = (core_list){0};
+}
+
+static dzo_status lay_aside(core_list *list) {
+  core_run *run = list->run;
+  if (list->epoch_count == list->epoch_room) {
+    uint32_t room = 2 * list->epoch_room + 8;
+    core_past **epochs = dzo_realloc(run->context, list->epochs, room, sizeof *epochs);
+    if (epochs == NULL)
+      return run->status = DZO_E_MEMORY;
+    list->epochs = epochs;
+    uint64_t *bytes = dzo_realloc(run->context, list->epoch_bytes, room, sizeof *bytes);
+    if (bytes == NULL)
+      return run->status = DZO_E_MEMORY;
+    list->epoch_bytes = bytes;
+    list->epoch_room = room;
+  }
+  uint64_t bytes = list->count * sizeof(core_past);
+  DZO_TRY(take(run, bytes));
+  core_past *past = dzo_alloc(run->context, list->count, sizeof *past);
+  if (past == NULL || list->count > UINT32_MAX) {
+    dzo_free(past);
+    run->memory -= bytes;
+    return run->status = DZO_E_MEMORY;
+  }
+  for (uint64_t i = 0; i < list->count; i++) {
+    past[i] = (core_past){list->states[i].flips, list->states[i].before};
+    list->states[i].flips = 0;
+    list->states[i].before = (uint32_t)i;
+  }
+  list->epochs[list->epoch_count] = past;
+  list->epoch_bytes[list->epoch_count++] = bytes;
+  return DZO_OK;
+}
+
+static dzo_status note_item(core_list *list, uint32_t item) {
+  if (list->item_count != 0 && list->item_count % EPOCH == 0)
+    DZO_TRY(lay_aside(list));
+  if (list->item_count == list->item_room) {
+    uint32_t room = 2 * list->item_room;
+    uint32_t *items = dzo_realloc(list->run->context, list->items, room, sizeof *items);
+    if (items == NULL)
+      return list->run->status = DZO_E_MEMORY;
+    list->items = items;
+    list->item_room = room;
+  }
+  list->items[list->item_count++] = item;
+  return DZO_OK;
+}
+
+typedef struct narrow_line {
+  int64_t weight, side, rest;
+} narrow_line;
+
+static inline __attribute__((always_inline)) bool
+is_above(const core_state *s, int64_t scale, const narrow_line *line, unsigned lines) {
+  bool above = true;
+  int64_t value = scale * s->value;
+  for (unsigned i = 0; i < lines; i++)
+    above &= value - line[i].weight * s->weight - line[i].side * s->side + line[i].rest >= 0;
+  return above;
+}
+
+static inline bool is_above_wide(const core_state *s, const core_lines *lines) {
+  core_wide value = lines->scale * s->value;
+  for (unsigned i = 0; i < lines->count; i++) {
+    const core_line *l = &lines->line[i];
+    if (value - l->weight * s->weight - l->side * s->side + l->rest < 0)
+      return false;
+  }
+  return true;
+}
+
+/* Merge the states with themselves flipped. Of equal weight and value, the one of the lesser side
+ * comes first, and the other one goes. No branch depends on data but the end. */
+static inline __attribute__((always_inline)) uint64_t
+merge(const core_state *from, uint64_t count, core_state *to, const core_flip *flip, uint64_t bit,
+      const core_lines *lines, const narrow_line *narrow, unsigned line_count, bool wide) {
+  const core_state *x = from, *y = from;
+  int64_t last = INT64_MIN, scale = (int64_t)lines->scale;
+  uint64_t made = 0;
+  for (uint64_t k = 0; k < 2 * count; k++) {
+    core_state s = *x, f = *y;
+    f.weight += flip->weight;
+    f.value += flip->value;
+    f.side += flip->side;
+    f.flips |= bit;
+    bool first = f.value > s.value || (f.value == s.value && f.side < s.side);
+    bool flipped = f.weight < s.weight || (f.weight == s.weight && first);
+    x += !flipped;
+    y += flipped;
+    s = flipped ? f : s;
+    bool kept = s.value > last;
+    last = kept ? s.value : last;
+    kept &= wide ? is_above_wide(&s, lines) : is_above(&s, scale, narrow, line_count);
+    to[made] = s;
+    made += kept;
+  }
+  return made;
+}
+
+static uint64_t merge_any(const core_list *list, const core_flip *flip, uint64_t bit,
+                          const core_lines *lines) {
+  const core_state *from = list->states;
+  uint64_t n = list->count;
+  if (lines->wide)
+    return merge(from, n, list->room, flip, bit, lines, NULL, 0, true);
+  narrow_line narrow[CORE_LINES];
+  for (unsigned i = 0; i < lines->count; i++) {
+    const core_wide most = (core_wide)1 << 61;
+    core_wide rest = lines->line[i].rest;
+    rest = rest > most ? most : rest < -most ? -most : rest;
+    narrow[i] =
+        (narrow_line){(int64_t)lines->line[i].weight, (int64_t)lines->line[i].side, (int64_t)rest};
+  }
+  if (lines->count == 1)
+    return merge(from, n, list->room, flip, bit, lines, narrow, 1, false);
+  if (lines->count == 2)
+    return merge(from, n, list->room, flip, bit, lines, narrow, 2, false);
+  if (lines->count == 3)
+    return merge(from, n, list->room, flip, bit, lines, narrow, 3, false);
+  return merge(from, n, list->room, flip, bit, lines, narrow, 4, false);
+}
+
+dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines) {
+  DZO_TRY(note_item(list, flip->item));
+  DZO_TRY(make_room(list, 2 * list->count + 2));
+  list->states[list->count] = (core_state){.weight = FAR, .value = -FAR};
+  uint64_t bit = UINT64_C(1) << (list->item_count - 1) % EPOCH;
+  uint64_t made = merge_any(list, flip, bit, lines);
+  core_state *other = list->states;
+  list->states = list->room;
+  list->room = other;
+  list->count = made;
+  return DZO_OK;
+}
+
+static void apply_word(const core_list *list, uint32_t epoch, uint64_t flips, uint8_t *set) {
+  for (; flips != 0; flips &= flips - 1)
+    set[list->items[epoch * EPOCH + (uint32_t)__builtin_ctzll(flips)]] ^= 1;
+}
+
+void core_list_apply(const core_list *list, uint64_t state, uint8_t *set) {
+  const core_state *s = &list->states[state];
+  apply_word(list, list->epoch_count, s->flips, set);
+  uint32_t at = s->before;
+  for (uint32_t epoch = list->epoch_count; epoch-- > 0;) {
+    const core_past *past = &list->epochs[epoch][at];
+    apply_word(list, epoch, past->flips, set);
+    at = past->before;
+  }
+}
+
+bool core_list_pair(const core_list *a, const core_list *b, int64_t weight, int64_t *value,
+                    uint64_t *at_a, uint64_t *at_b) {
+  bool found = false;
+  uint64_t j = b->count;
+  for (uint64_t i = 0; i < a->count; i++) {
+    int64_t left = weight - a->states[i].weight;
+    while (j > 0 && b->states[j - 1].weight > left)
+      j--;
+    if (j == 0)
+      break;
+    int64_t sum = a->states[i].value + b->states[j - 1].value;
+    if (sum > *value) {
+      *value = sum;
+      *at_a = i;
+      *at_b = j - 1;
+      found = true;
+    }
+  }
+  return found;
+}

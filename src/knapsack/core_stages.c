@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The stages of the core method, each for what the one before left. */
+#include "knapsack/core_stages.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum {
+  NEAR_ITEMS = 64,   /* the likeliest, which are looked through for a good set */
+  NEAR_STATES = 512, /* by lists of so many */
+  EASY_ITEMS = 8192, /* a core to be proved before anything else is tried */
+  EASY_STATES = 4096,
+  SIDE_STATES = 65536, /* for a good set with a second constraint */
+};
+
+static const core_wide narrow_most = (core_wide)1 << 59, wide_most = (core_wide)1 << 120;
+
+static core_frame frame_of(core_level *v) { return (core_frame){.level = v}; }
+
+static void free_frame(core_frame *f) {
+  dzo_free(f->base);
+  dzo_free(f->order);
+  f->base = NULL;
+  f->order = NULL;
+}
+
+static dzo_status hold_frame(core_frame *f) {
+  core_run *run = f->level->run;
+  f->base = dzo_calloc(run->context, f->level->items, 1);
+  f->order = dzo_alloc(run->context, f->level->items, sizeof *f->order);
+  return f->base == NULL || f->order == NULL ? run->status = DZO_E_MEMORY : DZO_OK;
+}
+
+/* The scale by which the break item is worth exactly 0, as fine as 64 bits allow, or 128. */
+static void choose_scale(core_frame *f, uint32_t item) {
+  const core_level *v = f->level;
+  core_wide value = v->value[item], weight = v->weight[item];
+  core_wide a = weight * v->value_sum, b = value * v->weight_sum, most = a > b ? a : b;
+  f->wide = most >= narrow_most >> 12;
+  core_wide limit = f->wide ? wide_most : narrow_most;
+  unsigned shift = 0;
+  while (most << 1 < limit && shift < 40) {
+    most <<= 1;
+    shift++;
+  }
+  f->scale = weight << shift;
+  f->by_weight = f->plain = value << shift;
+}
+
+/* The break: multipliers and base. */
+static dzo_status find_break(core_frame *f) {
+  core_level *v = f->level;
+  dzo_context *context = v->run->context;
+  double *keys = dzo_alloc(context, 2 * (uint64_t)v->items, sizeof *keys);
+  int64_t *weights = dzo_alloc(context, v->items, sizeof *weights);
+  if (keys == NULL || weights == NULL) {
+    dzo_free(keys);
+    dzo_free(weights);
+    return v->run->status = DZO_E_MEMORY;
+  }
+  double *worth = keys + v->items;
+  for (uint32_t i = 0; i < v->items; i++)
+    keys[i] = worth[i] = (double)v->value[i] / (double)v->weight[i];
+  memcpy(weights, v->weight, v->items * sizeof *weights);
+  double at = core_break_key(keys, weights, v->items, v->capacity);
+  int64_t left = v->capacity;
+  uint32_t item = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    left -= worth[i] > at ? v->weight[i] : 0;
+    item = worth[i] == at ? i : item;
+  }
+  for (uint32_t i = 0; i < v->items; i++) {
+    f->base[i] = worth[i] == at && v->weight[i] <= left;
+    left -= f->base[i] ? v->weight[i] : 0;
+  }
+  choose_scale(f, item);
+  dzo_free(keys);
+  dzo_free(weights);
+  return DZO_OK;
+}
+
+static void take_base(core_frame *f, uint32_t in, uint32_t out) {
+  core_level *v = f->level;
+  int64_t value = f->base_value;
+  value += in < v->items ? v->value[in] : 0;
+  value -= out < v->items ? v->value[out] : 0;
+  if (value <= v->best)
+    return;
+  v->best = value;
+  v->found = true;
+  memcpy(v->best_set, f->base, v->items);
+  if (in < v->items)
+    v->best_set[in] = 1;
+  if (out < v->items)
+    v->best_set[out] = 0;
+}
+
+/* The base, with one item more, or one of about the break's worth exchanged. */
+static void be_greedy(core_frame *f) {
+  core_level *v = f->level;
+  int64_t left = v->capacity - f->base_weight;
+  if (left < 0)
+    return;
+  uint32_t best = v->items;
+  int64_t value = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    bool better = !f->base[i] && v->weight[i] <= left && v->value[i] > value;
+    value = better ? v->value[i] : value;
+    best = better ? i : best;
+  }
+  take_base(f, best, v->items);
+}
+
+/* The likeliest items of an order, a few: those of the least losses, and if many are as good, some
+ * here and there. */
+static dzo_status choose_near(const core_frame *f, core_frame *near) {
+  core_level *v = f->level;
+  core_run *run = v->run;
+  double *keys = dzo_alloc(run->context, 2 * (uint64_t)f->count, sizeof *keys);
+  int64_t *ones = dzo_alloc(run->context, f->count, sizeof *ones);
+  if (keys == NULL || ones == NULL) {
+    dzo_free(keys);
+    dzo_free(ones);
+    return run->status = DZO_E_MEMORY;
+  }
+  double *loss = keys + f->count;
+  for (uint32_t i = 0; i < f->count; i++) {
+    keys[i] = loss[i] = -fabs((double)core_worth(f, f->order[i]));
+    ones[i] = 1;
+  }
+  double least = core_break_key(keys, ones, f->count, NEAR_ITEMS);
+  double slack = (double)(f->bound - core_target(f));
+  if (least > -slack / 256)
+    least = -slack / 256;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < f->count; i++)
+    count += loss[i] >= least;
+  uint32_t step = count <= 2 * NEAR_ITEMS ? 1 : count / NEAR_ITEMS, seen = 0;
+  for (uint32_t i = 0; i < f->count && near->count < 2 * NEAR_ITEMS; i++)
+    if (loss[i] >= least && seen++ % step == 0)
+      near->order[near->count++] = f->order[i];
+  dzo_free(keys);
+  dzo_free(ones);
+  return DZO_OK;
+}
+
+/* A better set, by few of the frame's items. */
+static dzo_status improve(core_frame *f, uint64_t states) {
+  uint32_t order[2 * NEAR_ITEMS];
+  core_frame near = *f;
+  near.order = order;
+  near.count = 0;
+  DZO_TRY(choose_near(f, &near));
+  DZO_TRY(core_frame_sort(&near));
+  bool done;
+  DZO_TRY(core_search(&near, CORE_NEAR, states, &done));
+  core_frame_reduce(f, false);
+  return DZO_OK;
+}
+
+static dzo_status prove(core_frame *f, uint64_t states, bool *done) {
+  DZO_TRY(core_frame_sort(f));
+  DZO_TRY(core_search(f, CORE_PROVING, states, done));
+  if (!*done)
+    core_frame_reduce(f, false);
+  return DZO_OK;
+}
+
+/* ---- The second constraint ------------------------------------------------------------------- */
+
+typedef struct sides {
+  core_level *level;
+  core_frame kind[2];
+  int32_t *side[2];
+  bool done[2];
+} sides;
+
+static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t *weight) {
+  core_multipliers(f, key, weight);
+  core_frame_bound(f);
+  /* Where values are weights + common * side, this makes all items worth 0. */
+  if (common <= 0)
+    return;
+  core_frame other = *f;
+  other.by_weight = f->scale;
+  other.by_side = common * f->scale;
+  core_frame_bound(&other);
+  if (other.bound <= f->bound)
+    *f = other;
+  else
+    core_frame_bound(f);
+}
+
+/* Are sums with these multipliers narrow? Those that prove a kind to be empty may be large. */
+static void choose_width(core_frame *f) {
+  const core_level *v = f->level;
+  core_wide sum = 0;
+  for (uint32_t i = 0; i < v->items; i++)
+    sum += f->side[i] < 0 ? -f->side[i] : f->side[i];
+  if (f->by_side * sum >= narrow_most || f->by_weight * v->weight_sum >= narrow_most)
+    f->wide = true;
+}
+
+static dzo_status open_kind(sides *s, int k, const core_frame *plain, int64_t common,
+                            int64_t limit) {
+  core_level *v = s->level;
+  core_frame *f = &s->kind[k];
+  *f = frame_of(v);
+  DZO_TRY(hold_frame(f));
+  memcpy(f->base, plain->base, v->items);
+  f->scale = plain->scale;
+  f->plain = plain->plain;
+  f->wide = true;
+  f->side = s->side[k];
+  f->limit = limit;
+  dzo_context *context = v->run->context;
+  double *key = dzo_alloc(context, v->items, sizeof *key);
+  int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
+  dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
+  if (status == DZO_OK) {
+    set_multipliers(f, common, key, weight);
+    f->wide = plain->wide;
+    choose_width(f);
+    core_frame_reduce(f, true);
+  }
+  dzo_free(key);
+  dzo_free(weight);
+  s->done[k] = status == DZO_OK && core_is_proved(f);
+  return status;
+}
+
+/* How much side the plain bound's solution has, rounded down. */
+static int64_t cut_at(const core_frame *plain, const int32_t *side) {
+  const core_level *v = plain->level;
+  int64_t sum = 0, left = v->capacity - plain->base_weight;
+  double part = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    sum += plain->base[i] ? side[i] : 0;
+    if (!plain->base[i] && core_worth(plain, i) == 0)
+      part = (double)side[i] * (double)left / (double)v->weight[i];
+  }
+  return sum + (int64_t)floor(part);
+}
+
+static dzo_status open_sides(sides *s, const core_frame *plain) {
+  core_level *v = s->level;
+  for (int k = 0; k < 2; k++) {
+    s->side[k] = dzo_alloc(v->run->context, v->items, sizeof *s->side[k]);
+    if (s->side[k] == NULL)
+      return v->run->status = DZO_E_MEMORY;
+  }
+  int64_t common = core_choose_side(v, s->side[0]);
+  for (uint32_t i = 0; i < v->items; i++)
+    s->side[1][i] = -s->side[0][i];
+  int64_t limit = cut_at(plain, s->side[0]);
+  DZO_TRY(open_kind(s, 0, plain, common, limit));
+  return open_kind(s, 1, plain, -common, -(limit + 1));
+}
+
+static void close_sides(sides *s) {
+  for (int k = 0; k < 2; k++) {
+    free_frame(&s->kind[k]);
+    dzo_free(s->side[k]);
+  }
+}
+
+/* Both kinds, with more and more states. */
+static dzo_status prove_sides(sides *s) {
+  core_run *run = s->level->run;
+  for (uint64_t states = NEAR_STATES; states <= SIDE_STATES; states *= 4)
+    for (int k = 0; k < 2; k++) {
+      core_frame *f = &s->kind[k];
+      s->done[k] = s->done[k] || core_is_proved(f);
+      if (!s->done[k] && !run->stopped)
+        DZO_TRY(improve(f, states));
+    }
+  for (uint64_t states = EASY_STATES; !run->stopped; states *= 8) {
+    for (int k = 0; k < 2; k++) {
+      core_frame *f = &s->kind[k];
+      s->done[k] = s->done[k] || core_is_proved(f);
+      if (!s->done[k] && !run->stopped)
+        DZO_TRY(prove(f, states, &s->done[k]));
+    }
+    if (s->done[0] && s->done[1])
+      return DZO_OK;
+  }
+  return DZO_OK;
+}
+
+static dzo_status solve_sides(core_level *v, const core_frame *plain, bool *done) {
+  sides s = {.level = v};
+  dzo_status status = open_sides(&s, plain);
+  if (status == DZO_OK)
+    status = prove_sides(&s);
+  *done = status == DZO_OK && s.done[0] && s.done[1];
+  close_sides(&s);
+  return status;
+}
+
+/* ---- The core alone -------------------------------------------------------------------------- */
+
+typedef struct part {
+  core_level level;
+  int64_t *numbers;
+  int64_t fixed_value;
+} part;
+
+/* The undecided items of a frame as a problem of its own. */
+static dzo_status cut_out(const core_frame *f, part *p) {
+  const core_level *v = f->level;
+  core_run *run = v->run;
+  uint64_t n = f->count;
+  p->numbers = dzo_alloc(run->context, 2 * n, sizeof *p->numbers);
+  p->level = (core_level){.run = run, .items = f->count};
+  p->level.best_set = dzo_calloc(run->context, n, 1);
+  if (p->numbers == NULL || p->level.best_set == NULL)
+    return run->status = DZO_E_MEMORY;
+  int64_t weight = f->base_weight;
+  p->fixed_value = f->base_value;
+  for (uint64_t i = 0; i < n; i++) {
+    uint32_t item = f->order[i];
+    p->numbers[i] = v->value[item];
+    p->numbers[n + i] = v->weight[item];
+    p->level.value_sum += v->value[item];
+    p->level.weight_sum += v->weight[item];
+    weight -= f->base[item] ? v->weight[item] : 0;
+    p->fixed_value -= f->base[item] ? v->value[item] : 0;
+  }
+  p->level.value = p->numbers;
+  p->level.weight = p->numbers + n;
+  p->level.capacity = v->capacity - weight;
+  p->level.best = v->best - p->fixed_value;
+  return DZO_OK;
+}
+
+static void put_back(const core_frame *f, part *p) {
+  core_level *v = f->level;
+  if (p->level.found) {
+    v->best = p->level.best + p->fixed_value;
+    v->found = true;
+    memcpy(v->best_set, f->base, v->items);
+    for (uint32_t i = 0; i < f->count; i++)
+      v->best_set[f->order[i]] = p->level.best_set[i];
+  }
+}
+
+static dzo_status solve_joined(core_level *v, const core_groups *g, bool *done) {
+  core_level joined = *v;
+  joined.found = false;
+  core_groups_level(g, &joined);
+  joined.best_set = dzo_calloc(v->run->context, joined.items, 1);
+  if (joined.best_set == NULL)
+    return v->run->status = DZO_E_MEMORY;
+  int64_t bound = joined.value_sum;
+  dzo_status status = core_level_solve(&joined, &bound);
+  *done = bound == joined.best;
+  if (joined.found) {
+    core_groups_unfold(g, joined.best_set, v->best_set);
+    v->best = joined.best;
+    v->found = true;
+  }
+  dzo_free(joined.best_set);
+  return status;
+}
+
+static dzo_status solve_hard(core_level *v, bool *done) {
+  core_groups *groups;
+  DZO_TRY(core_groups_make(v, &groups));
+  if (groups != NULL) {
+    dzo_status status = solve_joined(v, groups, done);
+    core_groups_free(groups);
+    return status;
+  }
+  core_frame plain = frame_of(v);
+  dzo_status status = hold_frame(&plain);
+  if (status == DZO_OK)
+    status = find_break(&plain);
+  if (status == DZO_OK) {
+    core_frame_bound(&plain);
+    status = solve_sides(v, &plain, done);
+  }
+  free_frame(&plain);
+  return status;
+}
+
+static dzo_status solve_core(core_frame *f, bool *done) {
+  *done = false;
+  part p = {0};
+  dzo_status status = cut_out(f, &p);
+  /* All of it fits, or nothing else does: cannot be, as the break item is undecided. */
+  if (status == DZO_OK)
+    status = solve_hard(&p.level, done);
+  if (p.level.best_set != NULL)
+    put_back(f, &p);
+  dzo_free(p.numbers);
+  dzo_free(p.level.best_set);
+  return status;
+}
+
+static dzo_status solve_frame(core_frame *f, bool *done) {
+  core_run *run = f->level->run;
+  DZO_TRY(find_break(f));
+  core_frame_bound(f);
+  be_greedy(f);
+  core_frame_reduce(f, true);
+  *done = core_is_proved(f);
+  if (*done)
+    return DZO_OK;
+  DZO_TRY(improve(f, NEAR_STATES));
+  *done = core_is_proved(f);
+  if (*done || run->stopped)
+    return DZO_OK;
+  if (f->count <= EASY_ITEMS)
+    DZO_TRY(prove(f, EASY_STATES, done));
+  *done = *done || core_is_proved(f);
+  if (*done || run->stopped)
+    return DZO_OK;
+  return solve_core(f, done);
+}
+
+dzo_status core_level_solve(core_level *v, int64_t *bound) {
+  core_frame f = frame_of(v);
+  dzo_status status = hold_frame(&f);
+  bool done = false;
+  if (status == DZO_OK)
+    status = solve_frame(&f, &done);
+  if (done)
+    *bound = v->best;
+  else if (f.scale > 0 && f.bound / f.scale < *bound)
+    *bound = (int64_t)(f.bound / f.scale);
+  free_frame(&f);
+  return status;
+}

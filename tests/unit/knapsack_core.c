@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The core method against the oracle, which shares no code with it, and against the table over all
+ * capacities below, for more items than the oracle takes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "knapsack_checks.h"
+
+static void test_agrees_with_the_oracle(void **state) {
+  (void)state;
+  static const int64_t ranges[] = {10, 1000, 1000000, INT64_C(100000000000000000)};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    assert_true(knapsack_check_method(&knapsack_core, DZO_DEVICE_CPU, 24, ranges[i], 6) > 0);
+}
+
+/* Bellman's table, one row. */
+static int64_t table(const knapsack_problem *p) {
+  int64_t *best = calloc((size_t)p->capacity + 1, sizeof *best);
+  assert_non_null(best);
+  for (uint32_t i = 0; i < p->items; i++)
+    for (int64_t c = p->capacity; c >= p->weight[i]; c--) {
+      int64_t with = best[c - p->weight[i]] + p->value[i];
+      if (with > best[c])
+        best[c] = with;
+    }
+  int64_t value = best[p->capacity];
+  free(best);
+  return value;
+}
+
+static void test_agrees_with_a_table(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  for (unsigned shape = 0; shape < SHAPES; shape++)
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+      if (shape == POWERS_OF_TWO)
+        continue;
+      uint32_t count = seed % 2 == 0 ? 60 : 150;
+      random_knapsack *k =
+          random_knapsack_make(shape, count, seed % 3 == 0 ? 20 : 300, seed, seed, 7);
+      assert_true(knapsack_check_solve(&knapsack_core, &job, k, table(&k->problem)));
+      random_knapsack_free(k);
+    }
+  dzo_context_destroy(context);
+}
+
+/* Of more items than an epoch of flips has, several times; proved by its own bound alone. */
+static void test_many_items(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  for (unsigned shape = 0; shape < SHAPES; shape++) {
+    if (shape == POWERS_OF_TWO)
+      continue;
+    random_knapsack *k = random_knapsack_make(shape, 1000, 1000, 7, 50, 101);
+    assert_true(knapsack_check_solve(&knapsack_core, &job, k, -1));
+    random_knapsack_free(k);
+  }
+  dzo_context_destroy(context);
+}
+
+static void test_stops(void **state) {
+  (void)state;
+  random_knapsack *k = random_knapsack_make(SUBSET_SUM, 60, INT64_C(100000000000000), 3, 50, 101);
+  knapsack_check_stops(&knapsack_core, DZO_DEVICE_CPU, k);
+  random_knapsack_free(k);
+}
+
+static void test_little_memory(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  random_knapsack *k = random_knapsack_make(SUBSET_SUM, 60, INT64_C(100000000000000), 3, 50, 101);
+  knapsack_job job = knapsack_unlimited(context);
+  job.memory = 1 << 22;
+  uint8_t *taken = calloc(k->problem.items, 1);
+  knapsack_answer answer = {.taken = taken, .bound = k->problem.value_sum};
+  assert_int_equal(knapsack_core.solve(&job, &k->problem, &answer), DZO_E_MEMORY);
+  knapsack_wide value = 0, weight = 0;
+  for (uint32_t i = 0; i < k->problem.items; i++) {
+    value += taken[i] ? k->problem.value[i] : 0;
+    weight += taken[i] ? k->problem.weight[i] : 0;
+  }
+  assert_true(value == answer.value && value < answer.bound && weight <= k->problem.capacity);
+  free(taken);
+  random_knapsack_free(k);
+  dzo_context_destroy(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_agrees_with_the_oracle),
+      cmocka_unit_test(test_agrees_with_a_table),
+      cmocka_unit_test(test_many_items),
+      cmocka_unit_test(test_stops),
+      cmocka_unit_test(test_little_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
