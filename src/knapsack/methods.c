@@ -5,7 +5,9 @@
 /* One line a method, in the order in which equal estimates are preferred. */
 static const knapsack_method *const methods[] = {
     &knapsack_brute_force,
+    &knapsack_horowitz_sahni,
     &knapsack_core,
+    &knapsack_two_list,
     NULL,
 };
 

@@ -5,6 +5,7 @@
 #include "knapsack/brute_force.h"
 #include "knapsack/method.h"
 #include "knapsack/small_gpu.h"
+#include "knapsack/two_list_gpu.h"
 
 static dzo_status missing(dzo_unit *unit) {
   return dzo_fail(unit->context, DZO_E_DEVICE, "this dzo was built without CUDA");
@@ -27,5 +28,21 @@ uint64_t small_gpu_bit_words(const dzo_unit *unit) {
 
 dzo_status small_gpu_launch(dzo_unit *unit, int queue, const small_gpu_batch *batch) {
   (void)queue, (void)batch;
+  return missing(unit);
+}
+
+dzo_status two_list_gpu_add(dzo_unit *unit, const two_list_device *in, int64_t weight,
+                            int64_t value, two_list_device *out) {
+  (void)in, (void)weight, (void)value, (void)out;
+  return missing(unit);
+}
+
+unsigned two_list_gpu_records(dzo_unit *unit, bool values) {
+  (void)unit, (void)values;
+  return 0;
+}
+
+dzo_status two_list_gpu_scan(dzo_unit *unit, const two_list_scan *scan) {
+  (void)scan;
   return missing(unit);
 }
