@@ -7,10 +7,10 @@
  * bits, nothing wraps. Items may come in several copies (the bounded problem).
  *
  * One answer. The optimal value is the same for every algorithm, device and number of threads. Of
- * several optimal sets, an instance of at most DZO_KNAPSACK_SMALL cells (items, copies counted,
- * times capacity) that is solved by DZO_KNAPSACK_AUTO, alone or in a batch, has the same set on
- * every device: the one that leaves out the last item if any optimal set does, then the one before,
- * and so on. Otherwise the set is one of the optimal ones.
+ * several optimal sets, an instance of at most DZO_KNAPSACK_SMALL cells (items times capacity + 1)
+ * that is solved by DZO_KNAPSACK_AUTO, alone or in a batch, has the same set on every device. If it
+ * has no negative numbers and no copies, that is the one that leaves out the last item if any
+ * optimal set does, then the one before, and so on. Otherwise the set is one of the optimal ones.
  *
  * Limits. A time limit, too little memory, or a cancel end a call early, with the best set found
  * and a proved bound on what the best of all could be worth. */
@@ -65,7 +65,8 @@ typedef struct dzo_knapsack_progress {
   double seconds;
 } dzo_knapsack_progress;
 /* Called now and then from the calling thread; returns 0 to go on, anything else to stop with what
- * there is. Must return, as dzo_progress_fn must. */
+ * there is. Must return, as dzo_progress_fn must. In a batch it tells of the instance that is being
+ * solved, where one takes longer than the others. */
 typedef int (*dzo_knapsack_progress_fn)(void *user, const dzo_knapsack_progress *progress);
 
 typedef struct dzo_knapsack_options {
@@ -81,7 +82,8 @@ DZO_API void dzo_knapsack_options_init(dzo_knapsack_options *options);
 typedef enum dzo_knapsack_outcome {
   DZO_KNAPSACK_OPTIMAL = 0,   /* no set is worth more: value == bound */
   DZO_KNAPSACK_FEASIBLE = 1,  /* the best set found; none is worth more than bound */
-  DZO_KNAPSACK_INFEASIBLE = 2 /* even the lightest set is heavier than the capacity */
+  DZO_KNAPSACK_INFEASIBLE = 2 /* even the lightest set is heavier than the capacity; value, weight
+                               * and bound are 0 */
 } dzo_knapsack_outcome;
 
 /* An answer. */
@@ -91,8 +93,9 @@ typedef struct dzo_knapsack dzo_knapsack;
  * or INFEASIBLE. DZO_E_LIMIT (time or memory; the message says which) and DZO_E_CANCELLED: *out is
  * FEASIBLE, or NULL where not even the items could be held. Else *out is NULL: DZO_E_ARGUMENT;
  * DZO_E_MEMORY; DZO_E_UNSUPPORTED: the algorithm asked for does not do such instances, or not on
- * this device, as the message says. A GPU that fails is no error: the CPU takes over, and
- * dzo_context_notice() says so. */
+ * this device, or sums need more than 128 bits, as the message says. A GPU that fails is no error:
+ * the CPU takes over, and dzo_context_notice() says so. DZO_KNAPSACK_AUTO may choose a method of
+ * the CPU on every device, if none of the GPU's is faster. */
 DZO_API dzo_status dzo_knapsack_run(dzo_context *context, const dzo_knapsack_instance *instance,
                                     const dzo_knapsack_options *options, dzo_knapsack **out);
 DZO_API void dzo_knapsack_destroy(dzo_knapsack *knapsack); /* NULL is fine */

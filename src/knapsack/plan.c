@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "knapsack/small.h"
 
 enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1 };
 
@@ -359,10 +360,26 @@ bool knapsack_is_small(const knapsack_problem *problem) {
   return cells <= (knapsack_wide)DZO_KNAPSACK_SMALL && knapsack_is_narrow(problem);
 }
 
+static dzo_status run_small(search *s) {
+  dzo_context *context = s->job->context;
+  void *room = dzo_alloc(context, 1, knapsack_small_room());
+  if (room == NULL)
+    return DZO_E_MEMORY;
+  int64_t value;
+  knapsack_small_solve(s->problem, room, s->best->taken, &value, &s->best->cells);
+  dzo_free(room);
+  s->best->value = s->best->bound = value;
+  s->record->algorithm = DZO_KNAPSACK_DENSE;
+  say(s->record, "a small instance, by a table");
+  return DZO_OK;
+}
+
 static dzo_status run(search *s, dzo_knapsack_algorithm algorithm) {
   bool stops = knapsack_must_stop(s->job);
   if (stops && s->job->stopped == KNAPSACK_CANCELLED)
     return finish(s, CANCELLED);
+  if (algorithm == DZO_KNAPSACK_AUTO && knapsack_is_small(s->problem))
+    return run_small(s);
   if (stops)
     return finish(s, OUT_OF_TIME);
   if (algorithm == DZO_KNAPSACK_AUTO)

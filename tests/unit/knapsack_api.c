@@ -149,10 +149,231 @@ static void small_numbers_are_solved(void **state) {
   dzo_context_destroy(context);
 }
 
+/* ---- Ends of the ranges ---------------------------------------------------------------------- */
+
+static void expect(dzo_context *context, uint64_t count, const int64_t *values,
+                   const int64_t *weights, const int64_t *copies, int64_t capacity,
+                   knapsack_wide optimum) {
+  dzo_knapsack_instance i = instance_of(count, values, weights, copies, capacity);
+  expect_optimum(context, &i, true, optimum);
+}
+
+static void nothing_is_too_plain(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  const int64_t one[] = {5, 7, 1}, weight[] = {3, 2, 9}, zero[] = {0, 0, 0};
+  expect(context, 0, NULL, NULL, NULL, 0, 0);
+  expect(context, 0, NULL, NULL, NULL, INT64_MAX, 0);
+  expect(context, 3, one, weight, NULL, 0, 0);
+  expect(context, 3, one, weight, NULL, 14, 13);
+  expect(context, 3, one, weight, NULL, 1, 0);
+  expect(context, 3, one, zero, NULL, 0, 13);
+  expect(context, 3, zero, weight, NULL, 5, 0);
+  expect(context, 3, one, weight, zero, 14, 0);
+  dzo_knapsack_instance below = instance_of(0, NULL, NULL, NULL, -1);
+  expect_optimum(context, &below, false, 0);
+  below = instance_of(3, one, weight, NULL, -1);
+  expect_optimum(context, &below, false, 0);
+  dzo_context_destroy(context);
+}
+
+/* Negative weights make room beyond 64 bits. */
+static void room_may_exceed_64_bits(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  const int64_t values[] = {-1, INT64_MIN, 5, INT64_MAX, 9, -4},
+                weights[] = {INT64_MIN, INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX - 1, -7};
+  for (int64_t capacity = -20; capacity < 20; capacity += 3) {
+    dzo_knapsack_instance i = instance_of(6, values, weights, NULL, capacity);
+    knapsack_wide optimum;
+    bool any = knapsack_oracle_all(6, values, weights, NULL, capacity, &optimum);
+    expect_optimum(context, &i, any, optimum);
+  }
+  dzo_context_destroy(context);
+}
+
+/* As many copies as anybody wants, of which only so many fit. */
+static void copies_are_bounded_by_the_capacity(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  const int64_t many[] = {INT64_MAX, INT64_MAX, INT64_MAX};
+  const int64_t coins[] = {1, 10, 25}, change[] = {1, 10, 25};
+  expect(context, 3, coins, change, many, 99, 99);
+  expect(context, 3, coins, change, many, 1000000, 1000000);
+  const int64_t values[] = {7, 3, INT64_MAX}, weights[] = {5, 2, 0}, some[] = {INT64_MAX, 1, 3};
+  expect(context, 2, values, weights, some, 12, 17);
+  expect(context, 3, values, weights, some, 12, 17 + 3 * (knapsack_wide)INT64_MAX);
+  /* A bundle of two would be worth more than 64 bits. */
+  const int64_t rich[] = {INT64_C(1) << 62, 1}, light[] = {1, 1}, ten[] = {10, 10};
+  expect(context, 2, rich, light, ten, 7, (knapsack_wide)7 << 62);
+  expect(context, 2, rich, light, ten, 17, ((knapsack_wide)10 << 62) + 7);
+  dzo_context_destroy(context);
+}
+
+static void expect_refusal(dzo_context *context, const dzo_knapsack_instance *instance,
+                           const dzo_knapsack_options *options, dzo_status expected,
+                           const char *text) {
+  dzo_knapsack *k = (dzo_knapsack *)context;
+  assert_int_equal(dzo_knapsack_run(context, instance, options, &k), expected);
+  assert_null(k);
+  if (strstr(dzo_context_message(context), text) == NULL)
+    fail_msg("\"%s\" does not say \"%s\"", dzo_context_message(context), text);
+}
+
+static void what_cannot_be_done_is_refused(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  const int64_t most[] = {INT64_MAX, INT64_MAX, INT64_MAX}, zero[] = {0, 0, 0}, less[] = {1, -1, 1},
+                ones[] = {1, 1, 1};
+  dzo_knapsack_instance i = instance_of(3, most, zero, most, 5);
+  expect_refusal(context, &i, NULL, DZO_E_UNSUPPORTED, "item 2");
+  i = instance_of(3, ones, ones, less, 5);
+  expect_refusal(context, &i, NULL, DZO_E_ARGUMENT, "item 1");
+  /* Two such cannot stand in one bundle. */
+  const int64_t coprime[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX - 2};
+  i = instance_of(3, coprime, ones, most, INT64_C(1) << 40);
+  expect_refusal(context, &i, NULL, DZO_E_UNSUPPORTED, "item 0");
+  i = instance_of(3, NULL, ones, NULL, 5);
+  expect_refusal(context, &i, NULL, DZO_E_ARGUMENT, "without");
+  i = instance_of(DZO_KNAPSACK_ITEMS + 1, ones, ones, NULL, 5);
+  expect_refusal(context, &i, NULL, DZO_E_ARGUMENT, "items");
+  expect_refusal(context, NULL, NULL, DZO_E_ARGUMENT, "instance");
+  i = instance_of(3, ones, ones, NULL, 2);
+  assert_int_equal(dzo_knapsack_run(context, &i, NULL, NULL), DZO_E_ARGUMENT);
+  dzo_knapsack_options o;
+  dzo_knapsack_options_init(&o);
+  o.time_limit = -1;
+  expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "time limit");
+  dzo_knapsack_options_init(&o);
+  o.fixed = 41;
+  expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "41");
+  dzo_knapsack_options_init(&o);
+  o.algorithm = (dzo_knapsack_algorithm)99;
+  expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "99");
+  o.size = 3;
+  expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "size");
+  dzo_context_destroy(context);
+}
+
+/* ---- Limits ---------------------------------------------------------------------------------- */
+
+/* A subset sum that nothing here solves at once. */
+static random_knapsack *hard_knapsack(void) {
+  return random_knapsack_make(SUBSET_SUM, MOST, INT64_C(100000000000000000), 3, 50, 101);
+}
+
+static void expect_cut_short(dzo_context *context, const dzo_knapsack_options *options,
+                             dzo_status expected, const char *text) {
+  random_knapsack *hard = hard_knapsack();
+  const knapsack_problem *p = &hard->problem;
+  dzo_knapsack_instance i = instance_of(p->items, p->value, p->weight, NULL, p->capacity);
+  dzo_knapsack *k = NULL;
+  double begun = dzo_clock();
+  dzo_status status = dzo_knapsack_run(context, &i, options, &k);
+  assert_true(dzo_clock() - begun < 20);
+  if (status != expected)
+    fail_msg("%s: %s", dzo_status_name(status), dzo_context_message(context));
+  assert_non_null(k);
+  assert_non_null(strstr(dzo_context_message(context), text));
+  assert_int_equal(dzo_knapsack_outcome_of(k), DZO_KNAPSACK_FEASIBLE);
+  check_items(context, &i, k);
+  assert_true(wide_of(dzo_knapsack_value(k)) > p->capacity / 2);
+  assert_true(wide_of(dzo_knapsack_bound(k)) <= p->capacity);
+  dzo_knapsack_destroy(k);
+  random_knapsack_free(hard);
+}
+
+static int never_mind(void *user, const dzo_knapsack_progress *progress) {
+  assert_true(wide_of(progress->value) <= wide_of(progress->bound));
+  ++*(int *)user;
+  return 1;
+}
+
+static void limits_leave_a_set_and_a_bound(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  dzo_knapsack_options o;
+  for (int a = DZO_KNAPSACK_AUTO; a <= DZO_KNAPSACK_TWO_LIST; a++) {
+    random_knapsack *hard = hard_knapsack();
+    knapsack_job job = knapsack_unlimited(context);
+    const knapsack_method *method = knapsack_method_of((dzo_knapsack_algorithm)a);
+    char why[200];
+    bool refuses = a != DZO_KNAPSACK_AUTO &&
+                   (method == NULL || method->refusal(&hard->problem, &job, why, sizeof why));
+    random_knapsack_free(hard);
+    if (refuses)
+      continue;
+    dzo_knapsack_options_init(&o);
+    o.algorithm = (dzo_knapsack_algorithm)a;
+    o.time_limit = 1e-9;
+    expect_cut_short(context, &o, DZO_E_LIMIT, "time");
+    o.time_limit = 0;
+    dzo_context_cancel(context);
+    expect_cut_short(context, &o, DZO_E_CANCELLED, "cancelled");
+    dzo_context_resume(context);
+  }
+  int calls = 0;
+  dzo_knapsack_options_init(&o);
+  o.algorithm = DZO_KNAPSACK_BRUTE_FORCE;
+  o.progress = never_mind;
+  o.progress_user = &calls;
+  expect_cut_short(context, &o, DZO_E_CANCELLED, "cancelled");
+  assert_true(calls > 0);
+  dzo_context_destroy(context);
+}
+
+/* ---- The checker ----------------------------------------------------------------------------- */
+
+static void wrong_sets_are_found(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  const int64_t values[] = {INT64_MAX, -5, 7}, weights[] = {INT64_MAX, INT64_MAX, -3},
+                copies[] = {3, 2, 1};
+  dzo_knapsack_instance i = instance_of(3, values, weights, copies, INT64_MAX - 3);
+  int valid;
+  dzo_int128 value, weight;
+  const int64_t right[] = {1, 0, 1}, heavy[] = {3, 2, 1}, many[] = {0, 3, 0}, few[] = {0, -1, 0};
+  assert_int_equal(dzo_knapsack_verify(context, &i, right, &valid, &value, &weight), DZO_OK);
+  assert_int_equal(valid, 1);
+  assert_true(wide_of(value) == (knapsack_wide)INT64_MAX + 7 && wide_of(weight) == INT64_MAX - 3);
+  assert_int_equal(dzo_knapsack_verify(context, &i, heavy, &valid, &value, &weight), DZO_OK);
+  assert_int_equal(valid, 0);
+  assert_true(wide_of(weight) == 5 * (knapsack_wide)INT64_MAX - 3);
+  assert_non_null(strstr(dzo_context_message(context), "capacity"));
+  assert_int_equal(dzo_knapsack_verify(context, &i, many, &valid, NULL, NULL), DZO_OK);
+  assert_int_equal(valid, 0);
+  assert_non_null(strstr(dzo_context_message(context), "item 1"));
+  assert_int_equal(dzo_knapsack_verify(context, &i, few, &valid, NULL, NULL), DZO_OK);
+  assert_int_equal(valid, 0);
+  assert_int_equal(dzo_knapsack_verify(context, &i, NULL, &valid, NULL, NULL), DZO_E_ARGUMENT);
+  assert_int_equal(dzo_knapsack_verify(context, &i, right, NULL, NULL, NULL), DZO_E_ARGUMENT);
+  i.copies = NULL;
+  i.capacity = INT64_MIN;
+  assert_int_equal(dzo_knapsack_verify(context, &i, right, &valid, NULL, NULL), DZO_OK);
+  assert_int_equal(valid, 0);
+  dzo_context_destroy(context);
+}
+
+static void algorithms_have_names(void **state) {
+  (void)state;
+  assert_string_equal(dzo_knapsack_algorithm_name(DZO_KNAPSACK_AUTO), "auto");
+  assert_string_equal(dzo_knapsack_algorithm_name(DZO_KNAPSACK_TWO_LIST), "two-list");
+  assert_null(dzo_knapsack_algorithm_name((dzo_knapsack_algorithm)7));
+  assert_null(dzo_knapsack_algorithm_name((dzo_knapsack_algorithm)-1));
+  dzo_knapsack_destroy(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(any_numbers_are_solved),
       cmocka_unit_test(small_numbers_are_solved),
+      cmocka_unit_test(nothing_is_too_plain),
+      cmocka_unit_test(room_may_exceed_64_bits),
+      cmocka_unit_test(copies_are_bounded_by_the_capacity),
+      cmocka_unit_test(what_cannot_be_done_is_refused),
+      cmocka_unit_test(limits_leave_a_set_and_a_bound),
+      cmocka_unit_test(wrong_sets_are_found),
+      cmocka_unit_test(algorithms_have_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
