@@ -6,6 +6,7 @@
 
 #include "dzo/context.h"
 #include "dzo/graph.h"
+#include "dzo/knapsack.h"
 #include "dzo/msf.h"
 #include "dzo/status.h"
 #include "dzo/table.h"

@@ -124,6 +124,7 @@ static ending ending_of(const search *s, const knapsack_job *job) {
     return PROVED;
   switch (s->status) {
   case DZO_OK:
+  case DZO_E_LIMIT:
     break;
   case DZO_E_MEMORY:
     return NO_MEMORY;
@@ -249,12 +250,28 @@ static double budget_of(const search *s, const choice *c) {
   return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
 }
 
+/* Where no method takes the problem, for its large numbers: a list of states, as far as it goes. */
+static ending run_last(search *s) {
+  if (s->best->nodes > 0 || s->best->cells > 0)
+    return NO_MEMORY;
+  knapsack_job job = job_for(s, false, INFINITY);
+  knapsack_normal whole = {.problem = *s->problem, .wide_capacity = s->problem->capacity};
+  memset(s->spare, 0, s->problem->items);
+  knapsack_answer a = {.taken = s->spare, .bound = s->problem->value_sum, .device = DZO_DEVICE_CPU};
+  s->status = knapsack_wide_solve(&job, &whole, &a);
+  keep_best(s, &a);
+  s->record->algorithm = DZO_KNAPSACK_TWO_LIST;
+  say(s->record, "large numbers, by one list of states");
+  ending end = ending_of(s, &job);
+  return end == BROKEN ? NO_MEMORY : end;
+}
+
 static ending run_auto(search *s) {
   for (;;) {
     choice c = choose(s, DZO_KNAPSACK_AUTO);
     bool opens = may_open_gpu(s);
     if (c.count == 0 && !opens)
-      return NO_MEMORY;
+      return run_last(s);
     ending end = OUT_OF_BUDGET;
     if (c.count > 0) {
       bool again = s->budgets[c.likely.method->algorithm][c.likely.gpu] > 0;
