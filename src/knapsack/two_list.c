@@ -16,7 +16,7 @@ enum { MOST_ITEMS = 4096, LEAST_MEMORY = 1 << 16 };
 static const double GRACE = .1, MOST_GRACE = .3;
 
 const two_list_tuning two_list_usual = {
-    .gpu_from = UINT64_C(1) << 17, .chunk = UINT64_C(1) << 15, .hits = 8, .gpu_choices = 16};
+    .gpu_from = UINT64_C(1) << 17, .chunk = UINT64_C(1) << 15, .hits = .5, .gpu_choices = 16};
 
 /* ---- A problem that is part of one ----------------------------------------------------------- */
 
@@ -294,28 +294,57 @@ static const char *refusal(const knapsack_problem *problem, const knapsack_job *
   return why;
 }
 
-/* Lists that nothing prunes, walked once for each choice of what does not fit. */
-static knapsack_estimate full_lists(const knapsack_problem *problem, const knapsack_job *job,
-                                    bool sums) {
-  bool gpu = job->gpu != NULL && knapsack_is_narrow(problem) && problem->items > 34;
-  double each = sums ? 8 : 16, items = problem->items;
-  double room = gpu ? (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes)
-                    : (double)job->memory;
-  double rate = gpu ? (sums ? 1e11 : 4e10) : (sums ? 3e8 : 1e8) * sqrt(job->threads);
-  double joined = fmin(items, 2 * floor(log2(fmax(room / each / 2.5, 2))));
-  if (gpu)
-    joined = fmin(joined, fmax(items - 2, 1));
-  double states = exp2(joined / 2), subsets = 4 * states + 2 * states * exp2(items - joined);
-  uint64_t bytes = (uint64_t)(2.5 * each * states);
-  knapsack_estimate e = {.memory = gpu ? 64 << 20 : bytes, .gpu_bytes = gpu ? bytes : 0};
-  e.worst = 1e-5 + subsets / rate + (gpu ? 2e-3 : 0);
-  e.seconds = e.worst;
-  return e;
+/* ---- What it takes --------------------------------------------------------------------------- */
+
+/* Subsets a second, on one thread and on a GPU, of one number and of two. */
+static const double CPU_RATE[2] = {2.5e8, 1.1e8}, GPU_RATE[2] = {1e11, 4e10};
+/* What it takes to begin on a GPU. */
+static const double GPU_BEGIN = 1e-3;
+
+/* How far, in all, values are from being proportional to the weights, as a share of them. */
+static double spread_of(const knapsack_problem *p) {
+  double worth = (double)p->value_sum / (double)p->weight_sum, far = 0;
+  for (uint32_t i = 0; i < p->items; i++)
+    far += fabs((double)p->value[i] - worth * (double)p->weight[i]);
+  return far / (double)p->value_sum;
+}
+
+/* Subsets of a list in which some pair is likely to weigh what is wanted. */
+static double dense_subsets(const knapsack_problem *p, double hits) {
+  double squares = 0;
+  for (uint32_t i = 0; i < p->items; i++)
+    squares += (double)p->weight[i] * (double)p->weight[i] / 4;
+  return 1 + sqrt(hits * 2.5 * sqrt(squares) / (double)common_divisor(p->weight, p->items));
+}
+
+/* Lists of `subsets`, walked over once for each choice of what has no memory. */
+static double seconds_of(double subsets, double room, const double rate[2], bool sums) {
+  double fit = fmin(subsets, room), walks = (subsets / fit) * (subsets / fit);
+  return (4 * fit + 2 * fit * walks) / rate[sums ? 0 : 1];
 }
 
 static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
-  bool sums = is_proportional(problem);
-  knapsack_estimate e = full_lists(problem, job, sums);
+  enum { PRUNED_ITEMS = 34, PRUNED_SUBSETS = 3000 };
+  bool sums = is_proportional(problem), narrow = knapsack_is_narrow(problem);
+  double each = sums ? 8 : narrow ? 16 : 32, items = problem->items;
+  double all = fmin(exp2(items / 2), (double)problem->capacity), likely = all;
+  if (sums)
+    likely = fmin(all, dense_subsets(problem, two_list_usual.hits));
+  else if (spread_of(problem) > 1e-3)
+    likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
+  double begin = 1e-6 + items * items * 3e-9, slow = narrow ? 1 : 3;
+  double room = fmax((double)job->memory / each / 4, 1);
+  bool gpu = job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from;
+  knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
+  e.seconds = begin + slow * seconds_of(likely, room, CPU_RATE, sums);
+  e.worst = begin + slow * seconds_of(all, room, CPU_RATE, sums);
+  if (!gpu)
+    return e;
+  room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
+  e.seconds = begin + GPU_BEGIN + seconds_of(likely, room, GPU_RATE, sums);
+  e.worst = begin + GPU_BEGIN + seconds_of(all, room, GPU_RATE, sums);
+  e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from);
+  e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
   return e;
 }
 

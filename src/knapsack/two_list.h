@@ -74,6 +74,7 @@ typedef struct two_list_run {
   double until;                              /* not 0: the job has ended, but so long is left */
   double reported;
   bool stopped;
+  bool looked;
   bool gpu_off, on_gpu; /* it has no room; it was used */
 } two_list_run;
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "knapsack/two_list.h"
 
-enum { LEAST_ROOM = 64, FEW_CHOICES = 32 };
+enum { LEAST_ROOM = 64, FEW_CHOICES = 64, FIRST_CHOICES = 4, FIRST_SUBSETS = 1 << 10 };
 #define BETWEEN_REPORTS .02 /* seconds */
 
 bool two_list_must_stop(two_list_run *run) {
@@ -138,6 +138,18 @@ static bool is_dense(const two_list_run *run, double hits) {
          two_list_density(run, (double)run->list[0].count, (double)run->list[1].count) >= hits;
 }
 
+static dzo_status walk(two_list_run *run, uint64_t most, bool *all);
+
+/* Where value is weight nothing is found while the lists grow: look once when they are short, so
+ * that there is a good set if the time is up. */
+static dzo_status look_early(two_list_run *run) {
+  bool all;
+  if (!run->kind->sums || run->looked || run->list[0].count < FIRST_SUBSETS)
+    return DZO_OK;
+  run->looked = true;
+  return walk(run, FIRST_CHOICES, &all);
+}
+
 /* Let items join until one of the reasons to stop. */
 static dzo_status grow(two_list_run *run, double hits, bool *full) {
   *full = false;
@@ -162,6 +174,8 @@ static dzo_status grow(two_list_run *run, double hits, bool *full) {
       return DZO_OK;
     if (list->count == 0) /* nothing is better than what is known */
       run->goal = run->best;
+    else
+      DZO_TRY(look_early(run));
   }
   return DZO_OK;
 }
