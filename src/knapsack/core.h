@@ -151,8 +151,9 @@ typedef enum core_shape {
 } core_shape;
 
 /* Look through all flips of the frame's order, by two lists of which the smaller grows, until both
- * have more than `limit` states. *done: the level's best is then the best of this frame. */
-dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, bool *done);
+ * have more than `limit` states, or `work` states were made. *done: the level's best is then the
+ * best of this frame. */
+dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, uint64_t work, bool *done);
 
 /* ---- core_sides.c: a second constraint ------------------------------------------------------- */
 

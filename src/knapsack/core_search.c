@@ -154,14 +154,14 @@ static dzo_status grow(core_pair *p, bool is_a) {
   return core_list_flip(list, &p->flips[at], &lines);
 }
 
-static dzo_status walk(core_pair *p, uint64_t limit, bool *done) {
+static dzo_status walk(core_pair *p, uint64_t limit, uint64_t most_work, bool *done) {
   core_run *run = p->f->level->run;
-  uint64_t work = 0;
+  uint64_t work = 0, begin = run->states;
   try_pairs(p);
   while (p->low < p->high && !core_is_proved(p->f)) {
     bool is_a = p->a.count <= p->b.count;
     core_list *list = is_a ? &p->a : &p->b;
-    if (list->count > limit || list->count == 0)
+    if (list->count > limit || list->count == 0 || run->states - begin > most_work)
       break;
     uint64_t states = 2 * list->count;
     if (!core_goes_on(run, states))
@@ -179,7 +179,7 @@ static dzo_status walk(core_pair *p, uint64_t limit, bool *done) {
   return DZO_OK;
 }
 
-dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, bool *done) {
+dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, uint64_t work, bool *done) {
   core_run *run = f->level->run;
   core_pair p = {.f = f, .high = f->count, .shape = shape};
   *done = false;
@@ -197,7 +197,7 @@ dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, bool *do
     make_flips(&p);
     if (shape == CORE_PROVING)
       make_slopes(&p);
-    status = walk(&p, limit, done);
+    status = walk(&p, limit, work, done);
   }
   core_list_free(&p.a);
   core_list_free(&p.b);

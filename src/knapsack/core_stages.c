@@ -13,6 +13,7 @@ enum {
   NEAR_STATES = 512, /* by lists of so many */
   EASY_ITEMS = 8192, /* a core to be proved before anything else is tried */
   EASY_STATES = 4096,
+  EASY_WORK = 50000,
   SIDE_STATES = 65536, /* for a good set with a second constraint */
 };
 
@@ -39,7 +40,7 @@ static void choose_scale(core_frame *f, uint32_t item) {
   const core_level *v = f->level;
   core_wide value = v->value[item], weight = v->weight[item];
   core_wide a = weight * v->value_sum, b = value * v->weight_sum, most = a > b ? a : b;
-  f->wide = most >= narrow_most >> 12;
+  f->wide = most >= narrow_most;
   core_wide limit = f->wide ? wide_most : narrow_most;
   unsigned shift = 0;
   while (most << 1 < limit && shift < 40) {
@@ -156,14 +157,14 @@ static dzo_status improve(core_frame *f, uint64_t states) {
   DZO_TRY(choose_near(f, &near));
   DZO_TRY(core_frame_sort(&near));
   bool done;
-  DZO_TRY(core_search(&near, CORE_NEAR, states, &done));
+  DZO_TRY(core_search(&near, CORE_NEAR, states, UINT64_MAX, &done));
   core_frame_reduce(f, false);
   return DZO_OK;
 }
 
-static dzo_status prove(core_frame *f, uint64_t states, bool *done) {
+static dzo_status prove(core_frame *f, uint64_t states, uint64_t work, bool *done) {
   DZO_TRY(core_frame_sort(f));
-  DZO_TRY(core_search(f, CORE_PROVING, states, done));
+  DZO_TRY(core_search(f, CORE_PROVING, states, work, done));
   if (!*done)
     core_frame_reduce(f, false);
   return DZO_OK;
@@ -178,20 +179,16 @@ typedef struct sides {
   bool done[2];
 } sides;
 
+/* Where values are weights + common * side, the multipliers 1 and common make all items worth 0,
+ * and no others do better. */
 static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t *weight) {
-  core_multipliers(f, key, weight);
+  if (common > 0) {
+    f->by_weight = f->scale;
+    f->by_side = common * f->scale;
+  } else {
+    core_multipliers(f, key, weight);
+  }
   core_frame_bound(f);
-  /* Where values are weights + common * side, this makes all items worth 0. */
-  if (common <= 0)
-    return;
-  core_frame other = *f;
-  other.by_weight = f->scale;
-  other.by_side = common * f->scale;
-  core_frame_bound(&other);
-  if (other.bound <= f->bound)
-    *f = other;
-  else
-    core_frame_bound(f);
 }
 
 /* Are sums with these multipliers narrow? Those that prove a kind to be empty may be large. */
@@ -270,19 +267,19 @@ static void close_sides(sides *s) {
 /* Both kinds, with more and more states. */
 static dzo_status prove_sides(sides *s) {
   core_run *run = s->level->run;
-  for (uint64_t states = NEAR_STATES; states <= SIDE_STATES; states *= 4)
+  for (uint64_t states = NEAR_STATES; states <= SIDE_STATES; states *= 8)
     for (int k = 0; k < 2; k++) {
       core_frame *f = &s->kind[k];
       s->done[k] = s->done[k] || core_is_proved(f);
       if (!s->done[k] && !run->stopped)
         DZO_TRY(improve(f, states));
     }
-  for (uint64_t states = EASY_STATES; !run->stopped; states *= 8) {
+  for (uint64_t states = EASY_STATES; !run->stopped; states = UINT64_MAX) {
     for (int k = 0; k < 2; k++) {
       core_frame *f = &s->kind[k];
       s->done[k] = s->done[k] || core_is_proved(f);
       if (!s->done[k] && !run->stopped)
-        DZO_TRY(prove(f, states, &s->done[k]));
+        DZO_TRY(prove(f, states, UINT64_MAX, &s->done[k]));
     }
     if (s->done[0] && s->done[1])
       return DZO_OK;
@@ -414,7 +411,7 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   if (*done || run->stopped)
     return DZO_OK;
   if (f->count <= EASY_ITEMS)
-    DZO_TRY(prove(f, EASY_STATES, done));
+    DZO_TRY(prove(f, EASY_STATES, EASY_WORK, done));
   *done = *done || core_is_proved(f);
   if (*done || run->stopped)
     return DZO_OK;
