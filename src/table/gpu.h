@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "table/engine.h"
+#include "table/gpu_direct.h"
 #include "table/gpu_partition.h"
 #include "table/gpu_region.h"
 #include "table/gpu_view.h"
@@ -19,7 +20,7 @@ typedef struct table_gpu_sizes {
   uint32_t region_slots; /* of a region, at most */
   uint64_t piece;        /* queries of a batch in GPU memory done at a time */
   uint64_t host_piece;   /* in host memory */
-  uint64_t direct;       /* finds fewer than these are not brought to parts */
+  uint64_t direct;       /* queries fewer than these are not brought to parts or regions */
   uint64_t heavy;        /* queries fewer than these are not looked at for shared keys */
 } table_gpu_sizes;
 
@@ -85,7 +86,9 @@ typedef struct table_piece {
   uint8_t *answers;
   table_partition partition; /* of table_piece_start() */
   table_batch_run run;
-  bool loose; /* an ERASE that frees slots from anywhere */
+  bool loose;          /* an ERASE that frees slots from anywhere */
+  bool straight;       /* a change that is not brought to regions, */
+  table_direct direct; /* but done by this */
   bool mixed; /* the keys are mixed already */
   table_heavy heavy;
 } table_piece;
@@ -96,6 +99,19 @@ uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch);
  */
 dzo_status table_piece_start(table_gpu *g, table_piece *piece);
 dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch *batch);
+
+/* `count` pairs of the workspace, to the overflow, where the GPU has no memory for that: the
+ * workspace is given back. */
+dzo_status table_piece_rescue(table_gpu *g, const void *spill, uint64_t count);
+
+/* ---- gpu_direct.c ---------------------------------------------------------------------------- */
+
+/* Is the piece better done without regions? For stores, behind make_room(). */
+bool table_direct_suits(const table_gpu *g, const table_piece *piece);
+/* DZO_E_MEMORY: there is no workspace for it, and nothing has been done. */
+dzo_status table_direct_start(table_gpu *g, table_piece *piece);
+/* With the counters as they were read. */
+dzo_status table_direct_finish(table_gpu *g, table_piece *piece);
 
 /* ---- gpu_heavy.c ----------------------------------------------------------------------------- */
 

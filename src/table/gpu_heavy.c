@@ -67,7 +67,7 @@ void table_heavy_drop(table_gpu *g, table_piece *piece) {
 /* A table that has grown may want more than was foreseen. */
 dzo_status table_heavy_keep(table_gpu *g, table_piece *piece, uint64_t bytes) {
   table_heavy *h = &piece->heavy;
-  if (!h->used || bytes <= h->reserved)
+  if (!h->used || h->kept != NULL || bytes <= h->reserved)
     return DZO_OK;
   uint64_t words = piece->count * table_gpu_word(g), array = round_up(words);
   DZO_TRY(dzo_unit_allocate(g->unit, 2 * array, 1, &h->kept));

@@ -187,6 +187,19 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
   return p->back && !goes_back_late(piece) ? go_back(g, piece) : DZO_OK;
 }
 
+/* Without regions, where that suits. */
+static dzo_status change(table_gpu *g, table_piece *piece) {
+  piece->straight = table_direct_suits(g, piece);
+  if (piece->straight) {
+    dzo_status status = table_direct_start(g, piece);
+    if (status != DZO_E_MEMORY)
+      return status;
+    g->context->message[0] = '\0';
+    piece->straight = false;
+  }
+  return start_change(g, piece);
+}
+
 static dzo_status share(table_gpu *g, table_piece *piece) {
   piece->partition = partition_of(g, piece);
   return table_heavy_begin(g, piece, place_run(g, piece, NULL));
@@ -200,7 +213,7 @@ static dzo_status start_piece(table_gpu *g, table_piece *piece) {
   if (!find)
     DZO_TRY(make_room(g, piece));
   DZO_TRY(table_gpu_zero_counters(g));
-  DZO_TRY(find ? start_find(g, piece) : start_change(g, piece));
+  DZO_TRY(find ? start_find(g, piece) : change(g, piece));
   return table_gpu_read_counters(g);
 }
 
@@ -215,12 +228,12 @@ dzo_status table_piece_start(table_gpu *g, table_piece *piece) {
 
 /* The pairs that the regions had no room for, to the overflow; from the host's memory once the
  * workspace is given back, where the GPU's does not suffice. */
-static dzo_status rescue_spill(table_gpu *g, const table_piece *piece, uint64_t spilled) {
+dzo_status table_piece_rescue(table_gpu *g, const void *spill, uint64_t spilled) {
   void *slots, *host = dzo_alloc(g->context, spilled, table_gpu_slot_bytes(g));
   if (host == NULL)
     return DZO_E_MEMORY;
   uint64_t bytes = spilled * table_gpu_slot_bytes(g);
-  dzo_status status = dzo_unit_copy(g->unit, 0, host, piece->run.spill, bytes);
+  dzo_status status = dzo_unit_copy(g->unit, 0, host, spill, bytes);
   if (status == DZO_OK)
     status = dzo_unit_wait(g->unit, 0);
   dzo_unit_workspace_release(g->unit);
@@ -305,7 +318,7 @@ static dzo_status finish_rest(table_gpu *g, table_piece *piece) {
   }
   if (piece->partition.back && (before.put_off > 0 || goes_back_late(piece)))
     DZO_TRY(go_back(g, piece));
-  if (spill == DZO_E_MEMORY && rescue_spill(g, piece, before.spilled) != DZO_OK)
+  if (spill == DZO_E_MEMORY && table_piece_rescue(g, piece->run.spill, before.spilled) != DZO_OK)
     return dzo_unit_lose(g->unit, "no memory is left for pairs that have to be moved");
   return rest;
 }
@@ -319,7 +332,9 @@ static dzo_status finish_whole(table_gpu *g, table_piece *piece) {
 static dzo_status finish_piece(table_gpu *g, table_piece *piece, dzo_table_batch *batch) {
   DZO_TRY(dzo_unit_wait(g->unit, 0));
   dzo_status status = DZO_OK;
-  if (g->seen->spilled > 0 || g->seen->put_off > 0)
+  if (piece->straight)
+    status = table_direct_finish(g, piece);
+  else if (g->seen->spilled > 0 || g->seen->put_off > 0)
     status = finish_rest(g, piece);
   else
     status = finish_whole(g, piece);

@@ -26,6 +26,8 @@ typedef struct table_counters {
   uint64_t spilled; /* pairs that a region had no room for in the end: in `spill` */
   uint64_t put_off; /* items not worked on, from stop[] on in each region */
   uint64_t touched; /* regions in the list */
+  uint64_t met;     /* without regions: queries noted since they met their key, */
+  uint64_t left;    /* and those that found no slot for it */
 } table_counters;
 
 /* A batch at its regions. All arrays are device memory. */

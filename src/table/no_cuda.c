@@ -4,6 +4,7 @@
  * opened then, so none of it is ever called. */
 #include "table/gpu_aggregate.h"
 #include "table/gpu_codes.h"
+#include "table/gpu_direct.h"
 #include "table/gpu_find.h"
 #include "table/gpu_heavy.h"
 #include "table/gpu_partition.h"
@@ -270,5 +271,33 @@ dzo_status table_heavy_refuse(dzo_unit *unit, uint8_t *answers, uint64_t count,
   (void)answers;
   (void)count;
   (void)counters;
+  return missing(unit);
+}
+
+uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, void *workspace) {
+  (void)t, (void)wide, (void)d, (void)workspace;
+  return 0;
+}
+
+dzo_status table_direct_store(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_direct *d) {
+  (void)t, (void)wide, (void)d;
+  return missing(unit);
+}
+
+dzo_status table_direct_settle(dzo_unit *unit, const table_layout *t, bool wide, table_direct *d,
+                               const table_counters *seen) {
+  (void)t, (void)wide, (void)d, (void)seen;
+  return missing(unit);
+}
+
+dzo_status table_direct_refuse(dzo_unit *unit, const table_direct *d, uint64_t left) {
+  (void)d, (void)left;
+  return missing(unit);
+}
+
+dzo_status table_direct_erase(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_direct *d) {
+  (void)t, (void)wide, (void)d;
   return missing(unit);
 }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Changes straight in the slots, one thread a query, for batches that are small beside the table:
+ * no region is loaded for the sake of few queries.
+ *
+ * A key that is nowhere is claimed by a compare-and-swap of the first free slot in an order that
+ * depends on the key alone, so that queries of one key meet. What else there is to do is noted and
+ * done afterwards, where there is any: queries that met their key, so that duplicates resolve by
+ * position (in a set of the noted keys, with the first and the last position of each), and keys
+ * that found both their buckets full, for which pairs are moved under locks of buckets. */
+#ifndef DZO_TABLE_GPU_DIRECT_H
+#define DZO_TABLE_GPU_DIRECT_H
+
+#include "table/gpu_region.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The keys that were noted, an open table: of each the first position, the last (its complement),
+ * the query that claimed a slot, and what an aggregate of it is. All ones: none. */
+typedef struct table_direct_set {
+  void *keys;        /* [room + 1] mixed keys; the last is that of all ones */
+  uint32_t *first;   /* [room + 1] */
+  uint32_t *last;    /* [room + 1] */
+  uint32_t *claimer; /* [room + 1] */
+  void *sums;        /* [room + 1] words */
+  uint32_t room;
+  uint32_t salt; /* of this batch, so that keys cannot be chosen to crowd */
+} table_direct_set;
+
+/* All arrays are device memory. */
+typedef struct table_direct {
+  int operation;
+  uint32_t count;
+  const void *keys;   /* [count] words, or mixed keys if `mixed` */
+  const void *values; /* [count] words; NULL: all `value` */
+  uint64_t value;
+  bool mixed, ordered;
+  uint8_t *answers; /* NULL: not wanted */
+  table_counters *counters;
+  /* In the workspace, by table_direct_place(). */
+  uint32_t *noted;  /* [count] queries that met their key, from the front, */
+                    /* and those that found no slot, from the back */
+  uint32_t *claims; /* a bit for each query that claimed a slot */
+  uint64_t *where;  /* ERASE: [count] the places that were found; nothing else is used then */
+  table_direct_set set;
+  uint32_t *locks; /* a bit for each bucket */
+  void *spill;     /* [count] slots */
+} table_direct;
+
+/* Bytes of workspace, and the arrays in it but for those of the set, whose size is not known yet.
+ * With `workspace` NULL it only tells. */
+uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, void *workspace);
+
+/* INSERT, ASSIGN, ADD, MIN or MAX, as far as it goes without the others: counts found, inserted,
+ * met and left. */
+dzo_status table_direct_store(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_direct *d);
+/* What is left of it, for `met` queries of keys that were met and `left` that found no slot; of
+ * those met, only as many as matter. Counts inserted, found, and spilled: pairs in `spill` that
+ * have to go to the overflow. */
+dzo_status table_direct_settle(dzo_unit *unit, const table_layout *t, bool wide, table_direct *d,
+                               const table_counters *seen);
+
+/* Or the answers of those `left` become REFUSED. */
+dzo_status table_direct_refuse(dzo_unit *unit, const table_direct *d, uint64_t left);
+
+/* ERASE: of the queries of a key, the first finds it. Counts found and erased. */
+dzo_status table_direct_erase(dzo_unit *unit, const table_layout *t, bool wide,
+                              const table_direct *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

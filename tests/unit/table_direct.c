@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Batches that are done straight in the slots of a table in GPU memory, against a plain map: keys
+ * that repeat and meet, slots that were erased, buckets that are full, the overflow, and a GPU that
+ * fails. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "table_pair.h"
+
+#if defined(DZO_TEST_TINY) || defined(__SANITIZE_THREAD__)
+enum { ROUNDS = 8, MOST = 500, FILL = 1500, FINE = 1, STRIDE = 5 };
+#elif defined(__SANITIZE_ADDRESS__)
+enum { ROUNDS = 24, MOST = 1000, FILL = 4000, FINE = 8, STRIDE = 2 };
+#else
+enum { ROUNDS = 60, MOST = 3000, FILL = 20000, FINE = 8, STRIDE = 1 };
+#endif
+
+static const table_gpu_sizes straight = {
+    .region_slots = 512, .piece = 2500, .host_piece = 700, .direct = UINT64_MAX, .heavy = 100000};
+
+static void make_regions_work(pair_of *p, bool regions) {
+  ((table_gpu *)p->table)->sizes.direct = regions ? 1 : UINT64_MAX;
+}
+
+/* ---- Random batches -------------------------------------------------------------------------- */
+
+/* Now and then a batch goes through regions, so that either finds what the other left. */
+static void random_batches(bool wide, double load) {
+  pair_of p = pair_begin(pair_open_or_skip(), wide, load, &straight);
+  for (int i = 0; i < ROUNDS; i++) {
+    queries q = make_queries(1 + pair_draw(&p) % MOST);
+    pair_fill(&p, &q, pair_draw(&p) % 3 == 0 ? 50 : 2 * MOST);
+    make_regions_work(&p, i % 5 == 4);
+    pair_run_both(&p, &q, (dzo_table_operation)(pair_draw(&p) % 8), i % 3 != 0);
+    free_queries(&q);
+    pair_compare(&p);
+    if (i % 11 == 10)
+      assert_int_equal(table_engine_cuda.shrink(p.table), DZO_OK);
+  }
+  pair_end(&p);
+}
+
+static void random_batches_narrow(void **state) {
+  (void)state;
+  random_batches(false, 0.9);
+  random_batches(false, 0.95);
+}
+
+static void random_batches_wide(void **state) {
+  (void)state;
+  random_batches(true, 0.9);
+  random_batches(true, 0.95);
+}
+
+static void equal_keys(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 4; variant++) {
+    pair_of p = pair_begin(pair_open_or_skip(), variant & 1, 0.9, &straight);
+    for (int operation = 0; operation < DZO_TABLE_MIXED; operation++) {
+      queries q = make_queries(MOST / 2);
+      pair_fill(&p, &q, 1);
+      for (uint64_t i = 0; i < q.count; i++)
+        q.keys[i] = variant & 2 ? 17 + i % 2 : 17;
+      pair_run_both(&p, &q, (dzo_table_operation)operation, operation % 2);
+      pair_compare(&p);
+      if (operation % 3 == 2)
+        pair_run_both(&p, &q, DZO_TABLE_ERASE, true);
+      free_queries(&q);
+    }
+    pair_end(&p);
+  }
+}
+
+/* ---- Full tables ----------------------------------------------------------------------------- */
+
+/* To the last pair that it takes, in small batches, each key twice; then some go and come back. */
+static void fill_up(bool wide, double load) {
+  static const dzo_table_operation operations[] = {DZO_TABLE_INSERT, DZO_TABLE_ASSIGN,
+                                                   DZO_TABLE_ADD, DZO_TABLE_MIN, DZO_TABLE_MAX};
+  pair_of p = pair_begin_fixed(pair_open_or_skip(), wide, load, FILL, &straight);
+  uint64_t made = 0, each = FILL / 10;
+  for (int i = 0; made < FILL; i++) {
+    uint64_t fresh = each < FILL - made ? each : FILL - made;
+    queries q = make_queries(2 * fresh < FILL - made ? 2 * fresh : fresh);
+    pair_fill(&p, &q, 1);
+    for (uint64_t k = 0; k < q.count; k++)
+      q.keys[k] = (1 + made + (k * 7 + 3) % fresh) * UINT64_C(0x9e3779b97f4a7c15) & pair_mask(&p);
+    pair_run_both(&p, &q, operations[i % 5], i % 2);
+    made += fresh;
+    free_queries(&q);
+  }
+  pair_compare(&p);
+  for (int i = 0; i < 4; i++) {
+    queries q = make_queries(each);
+    pair_fill(&p, &q, 1);
+    for (uint64_t k = 0; k < q.count; k++)
+      q.keys[k] = (1 + pair_draw(&p) % FILL) * UINT64_C(0x9e3779b97f4a7c15) & pair_mask(&p);
+    pair_run_both(&p, &q, DZO_TABLE_ERASE, i % 2);
+    pair_run_both(&p, &q, DZO_TABLE_FIND, i % 2);
+    q.count = FILL - oracle_table_size(p.oracle);
+    pair_run_both(&p, &q, operations[i % 5], i % 2);
+    free_queries(&q);
+    pair_compare(&p);
+  }
+  pair_end(&p);
+}
+
+static void full_tables(void **state) {
+  (void)state;
+  fill_up(false, 0.9);
+  fill_up(false, 0.97);
+  fill_up(true, 0.9);
+  fill_up(true, 0.97);
+}
+
+/* More than fits is refused, as ever. */
+static void overfull_tables(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = pair_begin_fixed(pair_open_or_skip(), wide, 0.9, MOST, &straight);
+    uint64_t refused = 0;
+    for (int i = 0; i < 8; i++) {
+      queries q = make_queries(MOST / 3);
+      pair_fill(&p, &q, 8 * MOST);
+      pair_run_both(&p, &q, i % 3 == 2 ? DZO_TABLE_ASSIGN : DZO_TABLE_INSERT, i % 2);
+      refused += p.refused;
+      free_queries(&q);
+      pair_compare(&p);
+    }
+    assert_true(refused > 0);
+    pair_end(&p);
+  }
+}
+
+/* Keys of one pair of buckets: all but the first go to the overflow, some are erased there. */
+static void chosen_keys(void **state) {
+  (void)state;
+  static const dzo_table_operation operations[] = {
+      DZO_TABLE_ADD, DZO_TABLE_ERASE, DZO_TABLE_ASSIGN, DZO_TABLE_FIND, DZO_TABLE_INSERT,
+      DZO_TABLE_MAX, DZO_TABLE_ERASE, DZO_TABLE_MIN,    DZO_TABLE_ERASE};
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = pair_begin_fixed(pair_open_or_skip(), wide, 0.9, 4 * FILL, &straight);
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+      queries q = make_queries(MOST / 2);
+      pair_fill_chosen(&p, &q, i * MOST / 10);
+      for (uint64_t k = 0; k < q.count / 4; k++)
+        q.keys[k * 3] = q.keys[k];
+      pair_run_both(&p, &q, operations[i], i % 2);
+      free_queries(&q);
+      pair_compare(&p);
+    }
+    pair_end(&p);
+  }
+}
+
+/* ---- Without order or answers ---------------------------------------------------------------- */
+
+static void any_order(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = pair_begin(pair_open_or_skip(), wide, 0.9, &straight);
+    queries q = make_queries(MOST);
+    dzo_table_batch batch;
+    for (uint64_t i = 0; i < q.count; i++) {
+      q.keys[i] = i % 100;
+      q.values[i] = i;
+    }
+    assert_int_equal(pair_run(&p, &q, DZO_TABLE_INSERT, DZO_TABLE_ANY, true, &batch), DZO_OK);
+    assert_int_equal(batch.inserted, 100);
+    assert_int_equal(pair_run(&p, &q, DZO_TABLE_ASSIGN, DZO_TABLE_ANY, true, &batch), DZO_OK);
+    assert_int_equal(batch.found, q.count);
+    assert_int_equal(pair_run(&p, &q, DZO_TABLE_FIND, DZO_TABLE_ANY, true, &batch), DZO_OK);
+    for (uint64_t i = 0; i < q.count; i++)
+      assert_int_equal(q.results[i] % 100, i % 100);
+    assert_int_equal(pair_run(&p, &q, DZO_TABLE_ERASE, DZO_TABLE_ANY, false, &batch), DZO_OK);
+    assert_int_equal(batch.found, 100);
+    free_queries(&q);
+    pair_end(&p);
+  }
+}
+
+static void no_answers(void **state) {
+  (void)state;
+  static const dzo_table_operation operations[] = {
+      DZO_TABLE_INSERT, DZO_TABLE_ASSIGN, DZO_TABLE_ADD,   DZO_TABLE_ERASE,
+      DZO_TABLE_MAX,    DZO_TABLE_ASSIGN, DZO_TABLE_ERASE, DZO_TABLE_MIN};
+  for (int variant = 0; variant < 4; variant++) {
+    pair_of p = pair_begin(pair_open_or_skip(), variant & 1, variant & 2 ? 0.9 : 0.95, &straight);
+    for (size_t o = 0; o < sizeof operations / sizeof operations[0]; o++) {
+      queries q = make_queries(MOST);
+      pair_fill(&p, &q, MOST / 2);
+      uint64_t counts[4] = {0, 0, 0, 0}, result;
+      for (uint64_t i = 0; i < q.count; i++)
+        counts[oracle_table_run(p.oracle, operations[o], q.keys[i], q.values[i], &result)]++;
+      void *keys = pair_words(&p, q.keys, q.count, true);
+      void *values = pair_words(&p, q.values, q.count, true);
+      dzo_table_batch batch;
+      dzo_table_batch_init(&batch);
+      batch.operation = operations[o];
+      batch.count = q.count;
+      batch.keys = keys;
+      batch.values = values;
+      assert_int_equal(table_engine_cuda.run(p.table, &batch), DZO_OK);
+      assert_int_equal(batch.found, counts[DZO_TABLE_FOUND]);
+      assert_int_equal(batch.inserted, counts[DZO_TABLE_INSERTED]);
+      pair_drop(&p, keys, true);
+      pair_drop(&p, values, true);
+      free_queries(&q);
+      pair_compare(&p);
+    }
+    pair_end(&p);
+  }
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+/* Whatever fails, the call says so, and the next one too. The first batch only claims, the second
+ * has duplicates and full buckets, the third erases. */
+static void failing_operations(void **state) {
+  (void)state;
+  static const dzo_table_operation operations[] = {DZO_TABLE_INSERT, DZO_TABLE_ASSIGN,
+                                                   DZO_TABLE_ERASE};
+  for (int o = 0; o < 3; o++) {
+    bool done = false;
+    for (uint64_t k = 1; !done; k += 1 + k / FINE) {
+      pair_of p = pair_begin_fixed(pair_open_or_skip(), true, 0.97, 1000, &straight);
+      queries q = make_queries(480);
+      pair_fill_chosen(&p, &q, 0);
+      if (o == 0)
+        pair_fill(&p, &q, 1 << 20);
+      if (o > 0)
+        pair_run_both(&p, &q, DZO_TABLE_INSERT, true);
+      p.unit->fail_at = p.unit->operations + k;
+      uint64_t *keys = malloc(q.count * 8);
+      for (uint64_t i = 0; i < q.count; i++)
+        keys[i] = q.keys[i / 2];
+      dzo_table_batch batch;
+      dzo_table_batch_init(&batch);
+      batch.operation = operations[o];
+      batch.count = q.count;
+      batch.keys = keys;
+      batch.values = o < 2 ? keys : NULL;
+      batch.answers = q.answers;
+      dzo_status status = table_engine_cuda.run(p.table, &batch);
+      done = status == DZO_OK;
+      if (!done) {
+        assert_int_equal(status, DZO_E_DEVICE);
+        assert_int_equal(table_engine_cuda.run(p.table, &batch), DZO_E_DEVICE);
+      }
+      free(keys);
+      free_queries(&q);
+      pair_end(&p);
+    }
+  }
+}
+
+/* Regions want less workspace; and pairs for the overflow find a place all the same. */
+static void little_memory(void **state) {
+  (void)state;
+  for (uint64_t room = 1 << 12; room < 1 << 20; room += room / 2 * STRIDE) {
+    pair_of p = pair_begin_fixed(pair_open_or_skip(), room / 64 % 2 != 0, 0.9, 8000, &straight);
+    queries q = make_queries(MOST / 2);
+    pair_fill_chosen(&p, &q, 0);
+    p.unit->limit = p.unit->used + 3 * MOST * 8 + room;
+    dzo_table_batch batch;
+    dzo_status status = pair_run(&p, &q, DZO_TABLE_INSERT, 0, false, &batch);
+    if (status != DZO_OK && status != DZO_E_MEMORY)
+      fail_msg("room %d: %s", (int)room, dzo_context_message(p.context));
+    for (uint64_t i = 0; i < q.count; i++) {
+      uint64_t result;
+      if (q.answers[i] == DZO_TABLE_INSERTED)
+        (void)oracle_table_run(p.oracle, DZO_TABLE_INSERT, q.keys[i], q.values[i], &result);
+    }
+    assert_int_equal(batch.inserted + batch.refused, q.count);
+    p.unit->limit = UINT64_MAX;
+    pair_compare(&p);
+    pair_run_both(&p, &q, DZO_TABLE_INSERT, false);
+    pair_compare(&p);
+    free_queries(&q);
+    pair_end(&p);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_batches_narrow),
+      cmocka_unit_test(random_batches_wide),
+      cmocka_unit_test(equal_keys),
+      cmocka_unit_test(full_tables),
+      cmocka_unit_test(overfull_tables),
+      cmocka_unit_test(chosen_keys),
+      cmocka_unit_test(any_order),
+      cmocka_unit_test(no_answers),
+      cmocka_unit_test(failing_operations),
+      cmocka_unit_test(little_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
