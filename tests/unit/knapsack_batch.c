@@ -133,7 +133,8 @@ static void batches_equal_single_calls(dzo_device device) {
       check_single(context, &b, i);
     free(m);
   }
-  assert_int_equal(dzo_context_memory_used(context), 0);
+  /* A GPU keeps its workspace. */
+  assert_true(device != DZO_DEVICE_CPU || dzo_context_memory_used(context) == 0);
   dzo_context_destroy(context);
 }
 
