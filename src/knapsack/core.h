@@ -2,10 +2,11 @@
 /* Copyright The dzo authors */
 /* The parts of the core method (core.c tells the whole).
  *
- * All of them speak of a base: a choice for each item that is nearly the best, such as the items
- * before the break. A state is a set of items flipped from it, with what that adds to the weight
- * and the value. Bounds are linear functions of a state, in integers: values are multiplied by a
- * scale, and multipliers are integers of that scale. */
+ * All of them speak of a base: a choice for each item that is nearly the best,
+ * such as the items before the break. A state is a set of items flipped from
+ * it, with what that adds to the weight and the value. Bounds are linear
+ * functions of a state, in integers: values are multiplied by a scale, and
+ * multipliers are integers of that scale. */
 #ifndef DZO_KNAPSACK_CORE_H
 #define DZO_KNAPSACK_CORE_H
 
@@ -13,7 +14,8 @@
 
 typedef knapsack_wide core_wide;
 
-/* ---- What a call shares ---------------------------------------------------------------------- */
+/* ---- What a call shares
+ * ---------------------------------------------------------------------- */
 
 typedef struct core_run {
   knapsack_job *job;
@@ -28,22 +30,25 @@ typedef struct core_run {
 /* May it go on, `states` later? */
 bool core_goes_on(core_run *run, uint64_t states);
 
-/* ---- A problem and its best set -------------------------------------------------------------- */
+/* ---- A problem and its best set
+ * -------------------------------------------------------------- */
 
 typedef struct core_level {
   core_run *run;
   uint32_t items;
   const int64_t *value, *weight;
   int64_t capacity;
-  int64_t best;      /* value of the best set known, maybe not in terms of this level's items */
+  int64_t best;      /* value of the best set known, maybe not in terms of this
+                        level's items */
   uint8_t *best_set; /* [items] that set, once `found` */
   bool found;
   int64_t value_sum, weight_sum;
 } core_level;
 
-/* An upper bound: Lagrange multipliers for the weights, and for a second constraint
- * sum side[j] x[j] <= limit, by which all solutions are cut into two kinds. Items are then worth
- * scale * value - by_weight * weight - by_side * side, and the base takes those worth more than 0.
+/* An upper bound: Lagrange multipliers for the weights, and for a second
+ * constraint sum side[j] x[j] <= limit, by which all solutions are cut into two
+ * kinds. Items are then worth scale * value - by_weight * weight - by_side *
+ * side, and the base takes those worth more than 0.
  */
 typedef struct core_frame {
   core_level *level;
@@ -56,11 +61,13 @@ typedef struct core_frame {
   uint8_t *base;   /* [items] */
   int64_t base_value, base_weight, base_side;
   core_wide bound; /* scaled: no set of this frame is worth more */
-  uint32_t *order; /* [count] items that are not decided, the likeliest to flip first */
+  uint32_t *order; /* [count] items that are not decided, the likeliest to flip
+                      first */
   uint32_t count;
 } core_frame;
 
-/* ---- core_break.c: orders -------------------------------------------------------------------- */
+/* ---- core_break.c: orders
+ * -------------------------------------------------------------------- */
 
 typedef struct core_ranked {
   double key;
@@ -69,27 +76,34 @@ typedef struct core_ranked {
 
 /* By rising key, equal ones as they stand; `room` is as large as r. */
 void core_sort(core_ranked *r, uint32_t count, core_ranked *room);
-/* The greatest key k such that the items of keys >= k weigh more than the target, or -INFINITY. The
- * arrays are destroyed; sums of weights fit 63 bits. */
+/* The greatest key k such that the items of keys >= k weigh more than the
+ * target, or -INFINITY. The arrays are destroyed; sums of weights fit 63 bits.
+ */
 double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t target);
 
-/* ---- core_bound.c ---------------------------------------------------------------------------- */
+/* ---- core_bound.c
+ * ----------------------------------------------------------------------------
+ */
 
 core_wide core_worth(const core_frame *f, uint32_t item);
 /* The scaled value that a better set reaches at least. */
 core_wide core_target(const core_frame *f);
 static inline bool core_is_proved(const core_frame *f) { return f->bound < core_target(f); }
-/* Set base, its sums and the bound from the multipliers; items worth 0 stay as they are in base. */
+/* Set base, its sums and the bound from the multipliers; items worth 0 stay as
+ * they are in base. */
 void core_frame_bound(core_frame *f);
-/* Choose order among all items (from NULL), or among those of the order: drop what cannot flip. */
+/* Choose order among all items (from NULL), or among those of the order: drop
+ * what cannot flip. */
 void core_frame_reduce(core_frame *f, bool all);
 dzo_status core_frame_sort(core_frame *f);
 
-/* ---- core_list.c: lists of states ------------------------------------------------------------ */
+/* ---- core_list.c: lists of states
+ * ------------------------------------------------------------ */
 
 typedef struct core_state {
   int64_t weight, value;
-  uint64_t flips; /* of the last up to 64 items of the list: bit i, item 64 * epoch + i */
+  uint64_t flips; /* of the last up to 64 items of the list: bit i, item 64 *
+                     epoch + i */
   int32_t side;
   uint32_t before; /* the state of the epoch before that it comes from */
 } core_state;
@@ -99,7 +113,8 @@ typedef struct core_past {
   uint32_t before;
 } core_past;
 
-/* A state is kept if for each line scale * value - weight * .weight - side * .side + rest >= 0. */
+/* A state is kept if for each line scale * value - weight * .weight - side *
+ * .side + rest >= 0. */
 typedef struct core_line {
   core_wide weight, side, rest;
 } core_line;
@@ -119,7 +134,8 @@ typedef struct core_flip {
   int64_t weight, value;
 } core_flip;
 
-/* States by rising weight and rising value: none is as good as another and no heavier. */
+/* States by rising weight and rising value: none is as good as another and no
+ * heavier. */
 typedef struct core_list {
   core_run *run;
   core_state *states, *room;
@@ -129,6 +145,7 @@ typedef struct core_list {
   core_past **epochs; /* [item_count / 64] */
   uint64_t *epoch_bytes;
   uint32_t epoch_count, epoch_room;
+  bool singles; /* each state flips one item, `before` */
 } core_list;
 
 /* The empty set of flips. */
@@ -136,38 +153,46 @@ dzo_status core_list_init(core_list *list, core_run *run);
 void core_list_free(core_list *list);
 /* Add states with the item flipped, and keep those above the lines. */
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines);
-/* Undo in `set` what the state flips. */
+/* All items of the frame's order but those marked, each flipped alone. */
+dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t *marked,
+                             core_ranked *room);
+/* Flip in `set` what the state flips. */
 void core_list_apply(const core_list *list, uint64_t state, uint8_t *set);
-/* The pair of states, one of each list, of the greatest value above `value` whose weight is at most
- * `weight`; false if there is none. */
+/* The pair of states, one of each list, of the greatest value above `value`
+ * whose weight is at most `weight`; false if there is none. */
 bool core_list_pair(const core_list *a, const core_list *b, int64_t weight, int64_t *value,
                     uint64_t *at_a, uint64_t *at_b);
 
-/* ---- core_search.c --------------------------------------------------------------------------- */
+/* ---- core_search.c
+ * ---------------------------------------------------------------------------
+ */
 
-typedef enum core_shape {
-  CORE_NEAR,   /* both lists take the likeliest items: for a good set soon */
-  CORE_PROVING /* one takes the likeliest, the other the unlikeliest: for few states */
-} core_shape;
+/* Look through all flips of the frame's order, by two lists of which the
+ * smaller grows, one from either end, until both have more than `limit` states,
+ * or `work` states were made. *done: the level's best is then the best of this
+ * frame. */
+dzo_status core_prove(core_frame *f, uint64_t limit, uint64_t work, bool *done);
+/* Look for a better set by few items: order[0 .. count - 1] of `near`, the
+ * first `half` in one list, the others in another; and by these with any one
+ * item of the whole order of f. */
+dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit);
 
-/* Look through all flips of the frame's order, by two lists of which the smaller grows, until both
- * have more than `limit` states, or `work` states were made. *done: the level's best is then the
- * best of this frame. */
-dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, uint64_t work, bool *done);
+/* ---- core_sides.c: a second constraint
+ * ------------------------------------------------------- */
 
-/* ---- core_sides.c: a second constraint ------------------------------------------------------- */
-
-/* The best multipliers for sum side[j] x[j] <= limit, roughly. `key` [items] and `weight` [items]
- * are workspace. */
+/* The best multipliers for sum side[j] x[j] <= limit, roughly. `key` [items]
+ * and `weight` [items] are workspace. */
 void core_multipliers(core_frame *f, double *key, int64_t *weight);
-/* A side of which value - weight is the multiple that is returned, or 1 for each item: 0. */
+/* A side of which value - weight is the multiple that is returned, or 1 for
+ * each item: 0. */
 int64_t core_choose_side(const core_level *v, int32_t *side);
 
-/* ---- core_group.c: equal and proportional items ---------------------------------------------- */
+/* ---- core_group.c: equal and proportional items
+ * ---------------------------------------------- */
 
 typedef struct core_groups core_groups;
-/* Join items to fewer: *out is NULL if that does not pay. `items` of the level are replaced by
- * core_groups_items(). */
+/* Join items to fewer: *out is NULL if that does not pay. `items` of the level
+ * are replaced by core_groups_items(). */
 dzo_status core_groups_make(const core_level *v, core_groups **out);
 void core_groups_free(core_groups *g);
 void core_groups_level(const core_groups *g, core_level *level);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Lists of undominated states (G. L. Nemhauser and Z. Ullmann, "Discrete dynamic programming and
- * capital allocation", Management Science 15, 1969). A state knows which of the last up to 64 items
- * it flips (as in D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations
- * Research 45, 1997); every 64 items these words are laid aside for all states, and a state then
- * has the number of the one it comes from, so any set can be read back. */
+/* Lists of undominated states (G. L. Nemhauser and Z. Ullmann, "Discrete
+ * dynamic programming and capital allocation", Management Science 15, 1969). A
+ * state knows which of the last up to 64 items it flips (as in D. Pisinger, "A
+ * minimal algorithm for the 0-1 knapsack problem", Operations Research 45,
+ * 1997); every 64 items these words are laid aside for all states, and a state
+ * then has the number of the one it comes from, so any set can be read back. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "knapsack/core.h"
 
 enum { EPOCH = 64, FIRST_ROOM = 256 };
-/* Of the state behind the last: no other one, whose weights are parts of a sum below 2^62, comes
- * after it, flipped or not. */
+/* Of the state behind the last: no other one, whose weights are parts of a sum
+ * below 2^62, comes after it, flipped or not. */
 #define FAR (INT64_MAX / 2)
 
 static dzo_status take(core_run *run, uint64_t bytes) {
@@ -145,8 +146,9 @@ static inline bool is_above_wide(const core_state *s, const core_lines *lines) {
   return true;
 }
 
-/* Merge the states with themselves flipped. Of equal weight and value, the one of the lesser side
- * comes first, and the other one goes. No branch depends on data but the end. */
+/* Merge the states with themselves flipped. Of equal weight and value, the one
+ * of the lesser side comes first, and the other one goes. No branch depends on
+ * data but the end. */
 static inline __attribute__((always_inline)) uint64_t
 merge(const core_state *from, uint64_t count, core_state *to, const core_flip *flip, uint64_t bit,
       const core_lines *lines, const narrow_line *narrow, unsigned line_count, bool wide) {
@@ -216,6 +218,11 @@ static void apply_word(const core_list *list, uint32_t epoch, uint64_t flips, ui
 
 void core_list_apply(const core_list *list, uint64_t state, uint8_t *set) {
   const core_state *s = &list->states[state];
+  if (list->singles) {
+    if (s->flips != 0)
+      set[s->before] ^= 1;
+    return;
+  }
   apply_word(list, list->epoch_count, s->flips, set);
   uint32_t at = s->before;
   for (uint32_t epoch = list->epoch_count; epoch-- > 0;) {
@@ -223,6 +230,40 @@ void core_list_apply(const core_list *list, uint64_t state, uint8_t *set) {
     apply_word(list, epoch, past->flips, set);
     at = past->before;
   }
+}
+
+dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t *marked,
+                             core_ranked *room) {
+  const core_level *v = f->level;
+  DZO_TRY(make_room(list, (uint64_t)f->count + 2));
+  uint32_t count = 0;
+  room[count++] = (core_ranked){0, v->items};
+  for (uint32_t i = 0; i < f->count; i++) {
+    uint32_t item = f->order[i];
+    double weight = (double)v->weight[item];
+    room[count] = (core_ranked){f->base[item] ? -weight : weight, item};
+    count += !marked[item];
+  }
+  core_sort(room, count, room + f->count + 1);
+  int64_t last = INT64_MIN, heaviest = INT64_MIN;
+  list->count = 0;
+  list->singles = true;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t item = room[i].item;
+    core_state s = {.before = item};
+    if (item < v->items) {
+      int64_t sign = f->base[item] ? -1 : 1;
+      s.weight = sign * v->weight[item];
+      s.value = sign * v->value[item];
+      s.flips = 1;
+    }
+    bool kept = s.value > last && s.weight >= heaviest; /* weights of equal keys may differ */
+    list->states[list->count] = s;
+    list->count += kept;
+    last = kept ? s.value : last;
+    heaviest = kept ? s.weight : heaviest;
+  }
+  return DZO_OK;
 }
 
 bool core_list_pair(const core_list *a, const core_list *b, int64_t weight, int64_t *value,

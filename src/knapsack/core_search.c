@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Going through the undecided items by two lists. A grows from the likeliest items outward as
- * Pisinger's core does; B takes others; the best pair is a walk along both (E. Horowitz and
- * S. Sahni, "Computing partitions with applications to the knapsack problem", JACM 21, 1974). Lists
- * of N states each so look at N * N sets. */
+/* Going through the undecided items by two lists. A grows from the likeliest
+ * items outward as Pisinger's core does; B takes others; the best pair is a
+ * walk along both (E. Horowitz and S. Sahni, "Computing partitions with
+ * applications to the knapsack problem", JACM 21, 1974). Lists of N states each
+ * so look at N * N sets. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "knapsack/core.h"
 
-/* What is left to do for the items order[low] .. order[high - 1]. */
+/* What is left to do: A takes order[a_next] up to a_end; B order[b_next] up, or
+ * order[b_end - 1] down where it `descends`, in which case what A has not is
+ * what B has not. */
 typedef struct core_pair {
   core_frame *f;
   core_list a, b;
   core_flip *flips; /* [count] of the order */
-  uint32_t low, high;
-  /* Of the items order[i] .. order[count - 1]: no item that is out is worth more of its weight than
-   * floors[i], none that is in less than ceilings[i]. */
+  uint32_t a_next, a_end, b_next, b_end;
+  bool descends;
+  /* Of the items order[i] .. order[count - 1]: no item that is out is worth
+   * more of its weight than floors[i], none that is in less than ceilings[i].
+   */
   core_wide *floors, *ceilings; /* [count + 1] */
   core_wide wrong_plain_a, wrong_plain_b, wrong_plain;
-  core_shape shape;
 } core_pair;
 
 static core_wide divide_down(core_wide a, core_wide b) {
@@ -76,15 +80,15 @@ static void set_line(const core_pair *p, core_line *line, core_wide by_weight, b
                line->side * (f->limit - f->base_side) + wrong;
 }
 
-/* The lines for a list that is about to take its next item; A in shape CORE_PROVING will have all
- * items before `low`. */
+/* The lines for a list that is about to have all items before order[a_next]; or
+ * just took one. */
 static void set_lines(const core_pair *p, bool is_a, core_lines *lines) {
   const core_frame *f = p->f;
   *lines = (core_lines){.wide = f->wide, .scale = f->scale};
-  bool steep = is_a && p->shape == CORE_PROVING && p->floors[p->low] <= p->ceilings[p->low];
+  bool steep = is_a && p->descends && p->floors[p->a_next] <= p->ceilings[p->a_next];
   if (steep) {
-    set_line(p, &lines->line[lines->count++], p->floors[p->low], false, 0);
-    set_line(p, &lines->line[lines->count++], p->ceilings[p->low], false, 0);
+    set_line(p, &lines->line[lines->count++], p->floors[p->a_next], false, 0);
+    set_line(p, &lines->line[lines->count++], p->ceilings[p->a_next], false, 0);
   } else {
     set_line(p, &lines->line[lines->count++], f->by_weight, false, 0);
   }
@@ -112,36 +116,41 @@ static void make_flips(core_pair *p) {
 static void drop(core_pair *p) {
   const core_frame *f = p->f;
   core_wide slack = f->bound - core_target(f);
-  while (p->high > p->low) {
-    uint32_t item = f->order[p->high - 1];
+  while (p->descends && p->b_end > p->a_next) {
+    uint32_t item = f->order[p->b_end - 1];
     core_wide worth = core_worth(f, item);
     if ((worth < 0 ? -worth : worth) <= slack)
-      return;
-    p->high--;
+      break;
+    p->b_end--;
     if (f->side != NULL)
       p->wrong_plain -= wrong_by_plain(f, item);
   }
+  if (p->descends)
+    p->a_end = p->b_end;
 }
 
-static void try_pairs(core_pair *p) {
-  core_frame *f = p->f;
+static bool try_pairs(core_frame *f, const core_list *a, const core_list *b) {
   core_level *v = f->level;
   int64_t value = v->best - f->base_value;
   uint64_t at_a, at_b;
-  if (!core_list_pair(&p->a, &p->b, v->capacity - f->base_weight, &value, &at_a, &at_b))
-    return;
+  if (!core_list_pair(a, b, v->capacity - f->base_weight, &value, &at_a, &at_b))
+    return false;
   v->best = f->base_value + value;
   v->found = true;
   memcpy(v->best_set, f->base, v->items);
-  core_list_apply(&p->a, at_a, v->best_set);
-  core_list_apply(&p->b, at_b, v->best_set);
-  drop(p);
+  core_list_apply(a, at_a, v->best_set);
+  core_list_apply(b, at_b, v->best_set);
+  return true;
 }
 
 static dzo_status grow(core_pair *p, bool is_a) {
   const core_frame *f = p->f;
   core_list *list = is_a ? &p->a : &p->b;
-  uint32_t at = is_a || p->shape == CORE_NEAR ? p->low++ : --p->high;
+  uint32_t at = is_a ? p->a_next++ : p->descends ? --p->b_end : p->b_next++;
+  if (p->descends) {
+    p->a_end = p->b_end;
+    p->b_next = p->a_next;
+  }
   if (f->side != NULL) {
     core_wide wrong = wrong_by_plain(f, f->order[at]);
     if (is_a)
@@ -155,53 +164,99 @@ static dzo_status grow(core_pair *p, bool is_a) {
 }
 
 static dzo_status walk(core_pair *p, uint64_t limit, uint64_t most_work, bool *done) {
-  core_run *run = p->f->level->run;
+  core_frame *f = p->f;
+  core_run *run = f->level->run;
   uint64_t work = 0, begin = run->states;
-  try_pairs(p);
-  while (p->low < p->high && !core_is_proved(p->f)) {
-    bool is_a = p->a.count <= p->b.count;
+  bool all = false;
+  while (!core_is_proved(f)) {
+    bool more_a = p->a_next < p->a_end, more_b = p->b_next < p->b_end;
+    all = (!more_a && !more_b) || p->a.count == 0 || p->b.count == 0;
+    if (work >= p->a.count + p->b.count || all) {
+      work = 0;
+      if (try_pairs(f, &p->a, &p->b)) {
+        drop(p);
+        continue;
+      }
+    }
+    bool is_a = more_a && (!more_b || p->a.count <= p->b.count);
     core_list *list = is_a ? &p->a : &p->b;
-    if (list->count > limit || list->count == 0 || run->states - begin > most_work)
+    if (all || list->count > limit || run->states - begin > most_work)
       break;
     uint64_t states = 2 * list->count;
     if (!core_goes_on(run, states))
       return DZO_OK;
     DZO_TRY(grow(p, is_a));
     work += states;
-    if (work >= p->a.count + p->b.count || p->low >= p->high) {
-      try_pairs(p);
-      work = 0;
-    }
   }
-  if (work > 0)
-    try_pairs(p);
-  *done = core_is_proved(p->f) || p->low >= p->high || p->a.count == 0 || p->b.count == 0;
+  if (work > 0 && try_pairs(f, &p->a, &p->b))
+    drop(p);
+  *done = all || core_is_proved(f);
   return DZO_OK;
 }
 
-dzo_status core_search(core_frame *f, core_shape shape, uint64_t limit, uint64_t work, bool *done) {
+static dzo_status open_pair(core_pair *p) {
+  core_frame *f = p->f;
   core_run *run = f->level->run;
-  core_pair p = {.f = f, .high = f->count, .shape = shape};
+  p->flips = dzo_alloc(run->context, f->count, sizeof *p->flips);
+  p->floors = dzo_alloc(run->context, 2 * ((uint64_t)f->count + 1), sizeof *p->floors);
+  if (p->flips == NULL || p->floors == NULL)
+    return run->status = DZO_E_MEMORY;
+  DZO_TRY(core_list_init(&p->a, run));
+  DZO_TRY(core_list_init(&p->b, run));
+  p->ceilings = p->floors + f->count + 1;
+  make_flips(p);
+  if (p->descends)
+    make_slopes(p);
+  return DZO_OK;
+}
+
+static void close_pair(core_pair *p) {
+  core_list_free(&p->a);
+  core_list_free(&p->b);
+  dzo_free(p->flips);
+  dzo_free(p->floors);
+}
+
+dzo_status core_prove(core_frame *f, uint64_t limit, uint64_t work, bool *done) {
+  core_pair p = {.f = f, .descends = true, .a_end = f->count, .b_end = f->count};
   *done = false;
-  p.flips = dzo_alloc(run->context, f->count, sizeof *p.flips);
-  p.floors = dzo_alloc(run->context, 2 * ((uint64_t)f->count + 1), sizeof *p.floors);
-  dzo_status status = DZO_OK;
-  if (p.flips == NULL || p.floors == NULL)
-    status = run->status = DZO_E_MEMORY;
+  dzo_status status = open_pair(&p);
   if (status == DZO_OK)
-    status = core_list_init(&p.a, run);
-  if (status == DZO_OK)
-    status = core_list_init(&p.b, run);
-  if (status == DZO_OK) {
-    p.ceilings = p.floors + f->count + 1;
-    make_flips(&p);
-    if (shape == CORE_PROVING)
-      make_slopes(&p);
     status = walk(&p, limit, work, done);
+  close_pair(&p);
+  return status;
+}
+
+static dzo_status try_singles(core_pair *p, core_frame *f) {
+  core_run *run = f->level->run;
+  uint8_t *marked = dzo_calloc(run->context, f->level->items, 1);
+  core_ranked *room = dzo_alloc(run->context, 2 * ((uint64_t)f->count + 1), sizeof *room);
+  core_list singles = {.run = run};
+  dzo_status status = marked == NULL || room == NULL ? DZO_E_MEMORY : DZO_OK;
+  if (status == DZO_OK) {
+    for (uint32_t i = 0; i < p->f->count; i++)
+      marked[p->f->order[i]] = 1;
+    status = core_list_singles(&singles, f, marked, room);
   }
-  core_list_free(&p.a);
-  core_list_free(&p.b);
-  dzo_free(p.flips);
-  dzo_free(p.floors);
+  if (status == DZO_OK) {
+    (void)try_pairs(f, &p->a, &singles);
+    (void)try_pairs(f, &p->b, &singles);
+  }
+  core_list_free(&singles);
+  dzo_free(marked);
+  dzo_free(room);
+  return status == DZO_OK ? DZO_OK : (run->status = status);
+}
+
+dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit) {
+  core_frame few = *near;
+  core_pair p = {.f = &few, .a_end = half, .b_next = half, .b_end = few.count};
+  dzo_status status = open_pair(&p);
+  bool done;
+  if (status == DZO_OK)
+    status = walk(&p, limit, UINT64_MAX, &done);
+  if (status == DZO_OK && !core_is_proved(f) && f->count > 512)
+    status = try_singles(&p, f);
+  close_pair(&p);
   return status;
 }

@@ -9,7 +9,8 @@
 #include "base/memory.h"
 
 enum {
-  NEAR_ITEMS = 64,   /* the likeliest, which are looked through for a good set */
+  NEAR_ITEMS = 64, /* the likeliest, which are looked through for a good set */
+  FEW_ITEMS = 512,
   NEAR_STATES = 512, /* by lists of so many */
   EASY_ITEMS = 8192, /* a core to be proved before anything else is tried */
   EASY_STATES = 4096,
@@ -35,7 +36,8 @@ static dzo_status hold_frame(core_frame *f) {
   return f->base == NULL || f->order == NULL ? run->status = DZO_E_MEMORY : DZO_OK;
 }
 
-/* The scale by which the break item is worth exactly 0, as fine as 64 bits allow, or 128. */
+/* The scale by which the break item is worth exactly 0, as fine as 64 bits
+ * allow, or 128. */
 static void choose_scale(core_frame *f, uint32_t item) {
   const core_level *v = f->level;
   core_wide value = v->value[item], weight = v->weight[item];
@@ -115,9 +117,9 @@ static void be_greedy(core_frame *f) {
   take_base(f, best, v->items);
 }
 
-/* The likeliest items of an order, a few: those of the least losses, and if many are as good, some
- * here and there. */
-static dzo_status choose_near(const core_frame *f, core_frame *near) {
+/* A few items: those of the least losses in one half, and some here and there
+ * in the other. */
+static dzo_status choose_near(const core_frame *f, core_frame *near, uint32_t *half) {
   core_level *v = f->level;
   core_run *run = v->run;
   double *keys = dzo_alloc(run->context, 2 * (uint64_t)f->count, sizeof *keys);
@@ -132,45 +134,70 @@ static dzo_status choose_near(const core_frame *f, core_frame *near) {
     keys[i] = loss[i] = -fabs((double)core_worth(f, f->order[i]));
     ones[i] = 1;
   }
-  double least = core_break_key(keys, ones, f->count, NEAR_ITEMS);
-  double slack = (double)(f->bound - core_target(f));
-  if (least > -slack / 256)
-    least = -slack / 256;
-  uint32_t count = 0;
+  bool spread = f->count > FEW_ITEMS;
+  uint32_t nearest = spread ? NEAR_ITEMS / 2 : NEAR_ITEMS, a = 0, b = nearest;
+  double least = core_break_key(keys, ones, f->count, nearest);
+  uint32_t step = f->count / (NEAR_ITEMS / 2), tied = 0;
   for (uint32_t i = 0; i < f->count; i++)
-    count += loss[i] >= least;
-  uint32_t step = count <= 2 * NEAR_ITEMS ? 1 : count / NEAR_ITEMS, seen = 0;
-  for (uint32_t i = 0; i < f->count && near->count < 2 * NEAR_ITEMS; i++)
-    if (loss[i] >= least && seen++ % step == 0)
-      near->order[near->count++] = f->order[i];
+    tied += loss[i] >= least;
+  uint32_t tie_step = tied / nearest > 1 ? tied / nearest : 1, seen = 0;
+  for (uint32_t i = 0; i < f->count; i++)
+    if (loss[i] >= least && a < nearest && seen++ % tie_step == 0)
+      near->order[a++] = f->order[i];
+    else if (spread && i / step >= b - nearest && b < NEAR_ITEMS)
+      near->order[b++] = f->order[i];
+  *half = spread ? a : 0;
+  memmove(near->order + a, near->order + nearest, (b - nearest) * sizeof *near->order);
+  near->count = a + b - nearest;
   dzo_free(keys);
   dzo_free(ones);
   return DZO_OK;
 }
 
+/* The odd ones in one half, the even ones in the other. */
+static void deal_out(core_frame *near, uint32_t *half) {
+  uint32_t dealt[NEAR_ITEMS];
+  memcpy(dealt, near->order, near->count * sizeof *dealt);
+  *half = (near->count + 1) / 2;
+  for (uint32_t i = 0; i < near->count; i++)
+    near->order[i % 2 == 0 ? i / 2 : *half + i / 2] = dealt[i];
+}
+
 /* A better set, by few of the frame's items. */
 static dzo_status improve(core_frame *f, uint64_t states) {
-  uint32_t order[2 * NEAR_ITEMS];
+  uint32_t order[NEAR_ITEMS], half;
   core_frame near = *f;
   near.order = order;
-  near.count = 0;
-  DZO_TRY(choose_near(f, &near));
-  DZO_TRY(core_frame_sort(&near));
-  bool done;
-  DZO_TRY(core_search(&near, CORE_NEAR, states, UINT64_MAX, &done));
+  if (f->count <= NEAR_ITEMS) {
+    memcpy(order, f->order, f->count * sizeof *order);
+    half = 0;
+  } else {
+    DZO_TRY(choose_near(f, &near, &half));
+  }
+  core_frame a = near, b = near;
+  a.count = half;
+  b.order += half;
+  b.count -= half;
+  if (half > 0)
+    DZO_TRY(core_frame_sort(&a));
+  DZO_TRY(core_frame_sort(&b));
+  if (half == 0)
+    deal_out(&near, &half);
+  DZO_TRY(core_improve(f, &near, half, states));
   core_frame_reduce(f, false);
   return DZO_OK;
 }
 
 static dzo_status prove(core_frame *f, uint64_t states, uint64_t work, bool *done) {
   DZO_TRY(core_frame_sort(f));
-  DZO_TRY(core_search(f, CORE_PROVING, states, work, done));
+  DZO_TRY(core_prove(f, states, work, done));
   if (!*done)
     core_frame_reduce(f, false);
   return DZO_OK;
 }
 
-/* ---- The second constraint ------------------------------------------------------------------- */
+/* ---- The second constraint
+ * ------------------------------------------------------------------- */
 
 typedef struct sides {
   core_level *level;
@@ -179,8 +206,8 @@ typedef struct sides {
   bool done[2];
 } sides;
 
-/* Where values are weights + common * side, the multipliers 1 and common make all items worth 0,
- * and no others do better. */
+/* Where values are weights + common * side, the multipliers 1 and common make
+ * all items worth 0, and no others do better. */
 static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t *weight) {
   if (common > 0) {
     f->by_weight = f->scale;
@@ -191,7 +218,8 @@ static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t 
   core_frame_bound(f);
 }
 
-/* Are sums with these multipliers narrow? Those that prove a kind to be empty may be large. */
+/* Are sums with these multipliers narrow? Those that prove a kind to be empty
+ * may be large. */
 static void choose_width(core_frame *f) {
   const core_level *v = f->level;
   core_wide sum = 0;
@@ -297,7 +325,8 @@ static dzo_status solve_sides(core_level *v, const core_frame *plain, bool *done
   return status;
 }
 
-/* ---- The core alone -------------------------------------------------------------------------- */
+/* ---- The core alone
+ * -------------------------------------------------------------------------- */
 
 typedef struct part {
   core_level level;
@@ -387,7 +416,8 @@ static dzo_status solve_core(core_frame *f, bool *done) {
   *done = false;
   part p = {0};
   dzo_status status = cut_out(f, &p);
-  /* All of it fits, or nothing else does: cannot be, as the break item is undecided. */
+  /* All of it fits, or nothing else does: cannot be, as the break item is
+   * undecided. */
   if (status == DZO_OK)
     status = solve_hard(&p.level, done);
   if (p.level.best_set != NULL)
