@@ -17,13 +17,14 @@ enum {
   SETS = 1 << SIDE,
   POLL = 1 << 10, /* groups of SETS high sets, 2^22 subsets */
   RANGES = 1 << 16,
+  MEMORY = 1 << 18,
   GPU_ITEMS = 24, /* below this many, a CPU that may work is done before a GPU has begun */
   PLACES = BRUTE_ITEMS + BRUTE_GPU_LOW_SHORT + BRUTE_GPU_SIDE /* padded with items of nothing */
 };
 
 /* Subsets a second of one thread, and of a GPU's multiprocessor. */
-#define THREAD_SHORT 5e9
-#define THREAD_LONG 1.5e9
+#define THREAD_SHORT 8e9
+#define THREAD_LONG 5e9
 #define THREAD_WIDE 1.5e8
 #define PROCESSOR_SHORT 7e10
 #define PROCESSOR_LONG 1.8e10
@@ -391,9 +392,12 @@ static bool goes_to_gpu(const knapsack_problem *p, const knapsack_job *job) {
 
 static const char *refusal(const knapsack_problem *problem, const knapsack_job *job, char *why,
                            size_t why_size) {
-  (void)job;
-  if (problem->items <= BRUTE_ITEMS)
+  if (problem->items <= BRUTE_ITEMS && job->memory >= MEMORY)
     return NULL;
+  if (problem->items <= BRUTE_ITEMS) {
+    (void)snprintf(why, why_size, "brute force takes %d bytes of memory", MEMORY);
+    return why;
+  }
   (void)snprintf(why, why_size, "brute force tries all subsets of at most %d items, here are %u",
                  BRUTE_ITEMS, problem->items);
   return why;
@@ -414,7 +418,7 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
   }
   double seconds = begin + subsets / rate;
   return (knapsack_estimate){
-      .seconds = seconds, .worst = seconds, .memory = 1 << 18, .gpu_bytes = 1 << 18};
+      .seconds = seconds, .worst = seconds, .memory = MEMORY, .gpu_bytes = MEMORY};
 }
 
 static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,

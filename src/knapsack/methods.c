@@ -6,6 +6,7 @@
 static const knapsack_method *const methods[] = {
     &knapsack_brute_force,
     &knapsack_horowitz_sahni,
+    &knapsack_hybrid,
     &knapsack_core,
     &knapsack_two_list,
     NULL,

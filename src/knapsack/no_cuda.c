@@ -3,6 +3,7 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "knapsack/brute_force.h"
+#include "knapsack/hybrid.h"
 #include "knapsack/method.h"
 #include "knapsack/small_gpu.h"
 #include "knapsack/two_list_gpu.h"
@@ -44,5 +45,22 @@ unsigned two_list_gpu_records(dzo_unit *unit, bool values) {
 
 dzo_status two_list_gpu_scan(dzo_unit *unit, const two_list_scan *scan) {
   (void)scan;
+  return missing(unit);
+}
+
+unsigned hybrid_gpu_blocks(dzo_unit *unit, bool is_short) {
+  (void)unit, (void)is_short;
+  return 0;
+}
+
+unsigned hybrid_gpu_threads(void) { return 0; }
+
+uint64_t hybrid_gpu_left(unsigned blocks) {
+  (void)blocks;
+  return 0;
+}
+
+dzo_status hybrid_gpu_run(dzo_unit *unit, const hybrid_launch *launch) {
+  (void)launch;
   return missing(unit);
 }

@@ -48,11 +48,53 @@ static void brute_force_refuses(void **state) {
   random_knapsack_free(k);
 }
 
+static void horowitz_sahni_is_exact(void **state) {
+  (void)state;
+  check_ranges(&knapsack_horowitz_sahni, 22, 2);
+}
+
+static void horowitz_sahni_stops(void **state) {
+  (void)state;
+  check_stops(&knapsack_horowitz_sahni, 60);
+}
+
+static void hybrid_is_exact(void **state) {
+  (void)state;
+  check_ranges(&knapsack_hybrid, 22, 2);
+}
+
+/* With a number of enumerated items nothing is tried beforehand, so the threads and the GPU have
+ * all of it. */
+static void hybrid_enumerates(void **state) {
+  (void)state;
+  static const unsigned fixed[] = {1, 4, 9, 40};
+  for (int d = 0; d < DEVICES; d++) {
+    dzo_context *context = knapsack_context(devices[d]);
+    for (unsigned i = 0; context != NULL && i < SHAPES * 4; i++) {
+      random_knapsack *k =
+          random_knapsack_make(i % SHAPES, 13 + i % 5, i % 2 ? 100 : 1 << 30, i, 1, 2);
+      const knapsack_problem *p = &k->problem;
+      knapsack_job job = knapsack_unlimited(context);
+      job.fixed = fixed[i / SHAPES];
+      assert_true(knapsack_check_solve(
+          &knapsack_hybrid, &job, k, knapsack_oracle(p->items, p->value, p->weight, p->capacity)));
+      random_knapsack_free(k);
+    }
+    dzo_context_destroy(context);
+  }
+}
+
+static void hybrid_stops(void **state) {
+  (void)state;
+  check_stops(&knapsack_hybrid, 60);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(brute_force_is_exact),
-      cmocka_unit_test(brute_force_stops),
-      cmocka_unit_test(brute_force_refuses),
+      cmocka_unit_test(brute_force_is_exact), cmocka_unit_test(brute_force_stops),
+      cmocka_unit_test(brute_force_refuses),  cmocka_unit_test(horowitz_sahni_is_exact),
+      cmocka_unit_test(horowitz_sahni_stops), cmocka_unit_test(hybrid_is_exact),
+      cmocka_unit_test(hybrid_enumerates),    cmocka_unit_test(hybrid_stops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
