@@ -15,9 +15,9 @@
 
 enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1 };
 
-/* Opening a GPU takes about this long; and a budget below a millisecond is not worth its look at
- * the clock. */
-static const double GPU_START = 0.35, LEAST_BUDGET = 1e-3;
+/* Finding and opening a GPU takes half as long as this; and a budget below a millisecond is not
+ * worth its looks at the clock. */
+static const double GPU_START = 0.7, LEAST_BUDGET = 1e-3;
 
 /* A method on the CPU alone, or with the job's GPU. */
 typedef struct candidate {
@@ -44,6 +44,7 @@ typedef struct search {
   knapsack_record *record;
   bool failed[METHODS][2];    /* on the CPU, with the GPU: it is of no use here */
   double budgets[METHODS][2]; /* what it had in vain */
+  bool was_wrong;             /* somebody had a budget in vain */
   dzo_status status;          /* of the last attempt */
 } search;
 
@@ -171,7 +172,8 @@ static ending attempt(search *s, const candidate *c, double budget) {
     give_up_gpu(s);
   else if (end == NO_MEMORY || end == BROKEN)
     s->failed[c->method->algorithm][c->gpu] = true;
-  else if (end == OUT_OF_BUDGET)
+  s->was_wrong = s->was_wrong || end == OUT_OF_BUDGET;
+  if (end == OUT_OF_BUDGET)
     s->budgets[c->method->algorithm][c->gpu] = budget;
   return end;
 }
@@ -195,9 +197,17 @@ static bool consider(const search *s, const knapsack_method *method, bool gpu, c
   return true;
 }
 
-/* Where nobody asked for it, what is hopeless is not tried. */
+/* Where nobody asked for it, what is hopeless is not tried; nor are the methods that go through
+ * sets one by one, which the others have overtaken. */
 static bool is_of_use(const search *s, const candidate *c) {
-  return c->estimate.seconds < INFINITY && c->estimate.memory <= memory_left(s->job);
+  switch (c->method->algorithm) {
+  case DZO_KNAPSACK_CORE:
+  case DZO_KNAPSACK_DENSE:
+  case DZO_KNAPSACK_TWO_LIST:
+    return c->estimate.seconds < INFINITY && c->estimate.memory <= memory_left(s->job);
+  default:
+    return false;
+  }
 }
 
 typedef struct choice {
@@ -205,10 +215,19 @@ typedef struct choice {
   unsigned count;
 } choice;
 
+static double had(const search *s, const candidate *c) {
+  return s->budgets[c->method->algorithm][c->gpu];
+}
+
 /* When would it be through, by what is known? What it had in vain counts against it. */
 static double promise(const search *s, const candidate *c) {
-  double had = 2 * s->budgets[c->method->algorithm][c->gpu];
-  return c->estimate.seconds > had ? c->estimate.seconds : had;
+  double twice = 2 * had(s, c);
+  return c->estimate.seconds > twice ? c->estimate.seconds : twice;
+}
+
+/* At worst; it may have been wrong about that too. */
+static double worst_of(const search *s, const candidate *c) {
+  return had(s, c) > 0 ? INFINITY : c->estimate.worst;
 }
 
 static choice choose(const search *s, dzo_knapsack_algorithm algorithm) {
@@ -223,7 +242,7 @@ static choice choose(const search *s, dzo_knapsack_algorithm algorithm) {
       best.count++;
       if (best.likely.method == NULL || promise(s, &c) < promise(s, &best.likely))
         best.likely = c;
-      if (c.estimate.worst < INFINITY &&
+      if (worst_of(s, &c) < INFINITY &&
           (best.certain.method == NULL || c.estimate.worst < best.certain.estimate.worst))
         best.certain = c;
     }
@@ -233,18 +252,23 @@ static choice choose(const search *s, dzo_knapsack_algorithm algorithm) {
 /* Might a GPU that nobody has opened yet be of help? */
 static bool may_open_gpu(const search *s) {
   const dzo_context *context = s->job->context;
-  return s->job->gpu == NULL && context->device == DZO_DEVICE_AUTO && !context->gpu_tried &&
-         !s->job->quiet;
+  if (s->job->gpu != NULL || context->device != DZO_DEVICE_AUTO || context->gpu_tried ||
+      s->job->quiet || dzo_backend_cuda.versions == NULL)
+    return false;
+  int runtime, driver;
+  dzo_backend_cuda.versions(&runtime, &driver);
+  return driver > 0;
 }
 
 /* How long the likely one may try before the certain one's turn comes, or another's. */
 static double budget_of(const search *s, const choice *c) {
   double budget = INFINITY;
-  bool is_certain = c->likely.estimate.worst <= 2 * c->certain.estimate.worst;
-  if (c->certain.method != NULL && !is_certain)
-    budget = c->certain.estimate.worst;
-  else if (c->certain.method == NULL && c->count > 1)
-    budget = 4 * promise(s, &c->likely) + 1;
+  bool is_certain =
+      c->certain.method != NULL && worst_of(s, &c->likely) <= 2 * c->certain.estimate.worst;
+  if (c->certain.method != NULL)
+    budget = is_certain ? 4 * c->certain.estimate.worst + 1 : c->certain.estimate.worst;
+  else if (c->count > 1)
+    budget = 2 * promise(s, &c->likely) + 1;
   if (may_open_gpu(s) && budget > GPU_START && c->likely.estimate.worst > GPU_START)
     budget = GPU_START;
   return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
@@ -274,9 +298,9 @@ static ending run_auto(search *s) {
       return run_last(s);
     ending end = OUT_OF_BUDGET;
     if (c.count > 0) {
-      bool again = s->budgets[c.likely.method->algorithm][c.likely.gpu] > 0;
-      bool turn = again && c.certain.method != NULL && !opens;
-      end = attempt(s, turn ? &c.certain : &c.likely, turn ? INFINITY : budget_of(s, &c));
+      if (s->was_wrong && c.certain.method != NULL && !opens)
+        c.likely = c.certain;
+      end = attempt(s, &c.likely, c.count > 1 || opens ? budget_of(s, &c) : INFINITY);
     }
     if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
       return end;
