@@ -24,11 +24,10 @@ static uint64_t scratch_bytes(const msf_filter_shape *shape) {
   return sort > sum ? sort : sum;
 }
 
-/* Where nothing is ranked, a word for each vertex and half a word for each edge are enough. */
+/* Where nothing is ranked, one array is enough to merge. */
 static uint64_t second_words(const msf_filter_shape *shape) {
-  uint64_t half = shape->capacity / 2 + 1, words = half > shape->room ? half : shape->room;
   bool ranks = !shape->ordered || shape->wide || shape->ranked;
-  return ranks || words > shape->capacity ? shape->capacity : words;
+  return ranks ? shape->capacity : 0;
 }
 
 static void place(msf_filter *f, cutter *c) {

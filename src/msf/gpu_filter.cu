@@ -249,10 +249,43 @@ dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels) {
   *labels = f->columns[MSF_V];
   if (f->vertices == 0)
     return DZO_OK;
-  uint32_t *second = reinterpret_cast<uint32_t *>(f->second);
+  uint32_t *first = reinterpret_cast<uint32_t *>(f->first);
   DZO_TRY(DZO_LAUNCH(f->unit, 0, find_trees, msf_blocks(*f, f->vertices), 256, *f, *labels));
-  return msf_gpu_number_trees(f->unit, *labels, f->vertices, second, second + f->shape.room,
+  return msf_gpu_number_trees(f->unit, *labels, f->vertices, first, first + f->shape.room,
                               f->scratch, f->scratch_bytes);
+}
+
+static __global__ void widen(const uint32_t *ids, uint64_t *out, uint64_t count) {
+  for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    out[i] = ids[i];
+}
+
+dzo_status msf_filter_numbers(msf_filter *f) {
+  if (f->numbered == 0)
+    return DZO_OK;
+  return DZO_LAUNCH(f->unit, 0, widen, msf_blocks(*f, f->numbered), 256, f->columns[MSF_ID],
+                    f->first, f->numbered);
+}
+
+/* Neither half can overflow: there are fewer than 2^31 keys. */
+static __global__ void add_keys(msf_filter f, uint64_t count) {
+  uint64_t low = 0, high = 0;
+  for (uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    low += f.columns[MSF_KEY][i] ^ (uint32_t)f.shape.flip;
+    high += f.shape.wide ? f.columns[MSF_KEY_HIGH][i] ^ (uint32_t)(f.shape.flip >> 32) : 0;
+  }
+  for (unsigned step = 16; step > 0; step /= 2) {
+    low += __shfl_xor_sync(DZO_WARP_ALL, low, step);
+    high += __shfl_xor_sync(DZO_WARP_ALL, high, step);
+  }
+  if (dzo_lane() == 0) {
+    atomicAdd((unsigned long long *)&f.control->sums[0], (unsigned long long)low);
+    atomicAdd((unsigned long long *)&f.control->sums[1], (unsigned long long)high);
+  }
+}
+
+dzo_status msf_filter_sum(msf_filter *f, uint64_t count) {
+  return DZO_LAUNCH(f->unit, 0, add_keys, msf_blocks(*f, count), 256, *f, count);
 }
 
 static __global__ void narrow(const uint64_t *numbers, uint32_t *out, uint64_t count) {
@@ -261,13 +294,13 @@ static __global__ void narrow(const uint64_t *numbers, uint32_t *out, uint64_t c
 }
 
 dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint32_t **sorted) {
-  uint64_t *wide;
-  DZO_TRY(dzo_gpu_sort_u64(f->unit, 0, f->scratch, f->scratch_bytes, f->first, f->second, count, 0,
+  uint64_t *wide, *other = reinterpret_cast<uint64_t *>(f->nodes);
+  DZO_TRY(dzo_gpu_sort_u64(f->unit, 0, f->scratch, f->scratch_bytes, f->first, other, count, 0,
                            bits, &wide));
   *sorted = reinterpret_cast<uint32_t *>(wide);
   if (bits > 32 || count == 0)
     return DZO_OK;
-  *sorted = reinterpret_cast<uint32_t *>(wide == f->first ? f->second : f->first);
+  *sorted = reinterpret_cast<uint32_t *>(wide == f->first ? other : f->first);
   return DZO_LAUNCH(f->unit, 0, narrow, msf_blocks(*f, count), 256, wide, *sorted, count);
 }
 

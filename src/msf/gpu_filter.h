@@ -50,8 +50,10 @@ typedef struct msf_filter_control {
   uint32_t tickets[2]; /* tiles of a chunk that blocks have taken; likewise */
   uint32_t made;       /* nodes above level 0 */
   uint32_t components; /* trees */
+  uint32_t numbered;   /* edges of the forest whose ids are edge numbers: the first ones */
   uint32_t live[2];    /* rounds in turn: is there an edge between components? */
   uint32_t pending[4]; /* passes in turn: is there a node whose new component is not known? */
+  uint64_t sums[2];    /* of the low and the high 32 bits of all keys */
 } msf_filter_control;
 
 /* All pointers are device memory. */
@@ -59,14 +61,15 @@ typedef struct msf_filter {
   dzo_unit *unit;
   msf_filter_shape shape;
   uint64_t vertices;
-  bool loose; /* from now on ordered edges do not come in order among equal keys */
+  uint64_t numbered; /* edges whose ids are edge numbers by now: the first ones, of the forest */
+  bool loose;        /* from now on ordered edges do not come in order among equal keys */
   uint32_t *columns[MSF_COLUMNS]; /* [capacity] each, or NULL */
   msf_node *nodes;                /* [2 * room + 128] */
   uint64_t *names;                /* [room] or NULL */
-  uint64_t *first, *second; /* for merging: [capacity]; `second` less where nothing is ranked */
-  uint32_t *masks;          /* [chunk_edges / 32] which edges of a chunk are kept */
-  uint32_t *taken;          /* [capacity / 32] a bit for each edge of the new forest */
-  uint32_t *tiles;          /* [capacity / MSF_TILE] edges of the new forest in each tile */
+  uint64_t *first, *second;       /* for merging: [capacity]; no `second` where nothing is ranked */
+  uint32_t *masks;                /* [chunk_edges / 32] which edges of a chunk are kept */
+  uint32_t *taken;                /* [capacity / 32] a bit for each edge of the new forest */
+  uint32_t *tiles;                /* [capacity / MSF_TILE] edges of the new forest in each tile */
   uint64_t *kept; /* [chunk_edges / MSF_TILE + 1] of each tile of a chunk, and above the chunk */
   void *scratch;
   uint64_t scratch_bytes;
@@ -114,8 +117,13 @@ dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);
 /* After a merge: the tree of each vertex, numbered by smallest vertex. *labels is device memory,
  * [vertices], and takes the place of the column MSF_V, after which nothing can be filtered. */
 dzo_status msf_filter_labels(msf_filter *f, uint32_t **labels);
-/* Sort `count` numbers of so many bits that were written to f->first. *sorted is device memory: the
- * numbers in words of 32 bits if they fit, otherwise of 64. */
+/* After a merge: write the first f->numbered ids to f->first, in words of 64 bits. */
+dzo_status msf_filter_numbers(msf_filter *f);
+/* After a merge, once: add up the keys, flipped back, into control->sums. */
+dzo_status msf_filter_sum(msf_filter *f, uint64_t count);
+/* Sort `count` numbers of so many bits, at most one a vertex, that were written to f->first.
+ * *sorted is device memory: the numbers in words of 32 bits if they fit, otherwise of 64. They take
+ * the place of the hierarchy. */
 dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint32_t **sorted);
 /* After a merge: for each vertex the heaviest key on its climb to its root, and the root.
  * Valid until the next merge. */

@@ -17,15 +17,15 @@ enum { FEW = 2048 }; /* components of which a block has a table: all edges ask f
 #define FLAG MSF_NODE_FLAG
 #define TAKEN (UINT32_C(1) << 31)
 
-/* The batch and the forest while they are merged. Two arrays of the filter hold it all. */
+/* The batch and the forest while they are merged. Two arrays of the filter hold it all; one, where
+ * edges are compared by key and place: there a node is the first edge that touches it, until it is
+ * hooked. */
 typedef struct merge {
   uint32_t edges;
-  uint2 *pairs; /* [edges] the components of each edge's ends */
-  /* By rank: */
+  uint2 *pairs;         /* [edges] the components of each edge's ends */
+  bool direct;          /* by key and place, not by rank: */
   uint32_t *ranks;      /* [edges] place in the total order; TAKEN: in the forest */
   const uint32_t *perm; /* [edges] the edge of each rank */
-  /* By key and place: */
-  uint64_t *best; /* of each node of the level, the first edge that touches it */
 } merge;
 
 #define NO_EDGE UINT64_MAX
@@ -109,9 +109,7 @@ static dzo_status rank(msf_filter *filter, merge *m) {
 static __global__ void start(msf_filter f, merge m) {
   uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   for (uint32_t v = thread; v < f.vertices; v += threads) {
-    f.nodes[v] = msf_node{0, NONE};
-    if (m.best != NULL)
-      m.best[v] = NO_EDGE;
+    f.nodes[v] = msf_node{NONE, NONE};
   }
   for (uint32_t i = thread; i < m.edges; i += threads)
     m.pairs[i] = make_uint2(f.columns[MSF_U][i], f.columns[MSF_V][i]);
@@ -169,6 +167,12 @@ static __device__ __forceinline__ void offer_in_block(uint64_t *best, uint64_t o
     atomicMin(reinterpret_cast<unsigned long long *>(best), (unsigned long long)offer);
 }
 
+/* The first edge that touches a node, above its place the key: the value that the node will keep.
+ */
+static __device__ __forceinline__ uint64_t *best_of(const msf_filter &f, uint32_t node) {
+  return reinterpret_cast<uint64_t *>(f.nodes + node);
+}
+
 /* The best of a block's offers to each of few components, and then the best of all blocks'. */
 template <bool DIRECT>
 static __device__ void offer_few(const msf_filter &f, const merge &m, uint32_t begin,
@@ -191,7 +195,7 @@ static __device__ void offer_few(const msf_filter &f, const merge &m, uint32_t b
   for (uint32_t k = threadIdx.x; k < count; k += THREADS) {
     uint64_t offer = table[k];
     if (offer != NO_EDGE && DIRECT)
-      offer_edge(&m.best[k], offer);
+      offer_edge(best_of(f, begin + k), offer);
     else if (offer != NO_EDGE)
       offer_rank(&f.nodes[begin + k].value, (uint32_t)offer);
   }
@@ -200,8 +204,7 @@ static __device__ void offer_few(const msf_filter &f, const merge &m, uint32_t b
 
 /* Every edge between components offers itself to both, but not to the giant. */
 template <bool DIRECT>
-static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t begin,
-                                 uint32_t giant) {
+static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t giant) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m.edges;
        i += gridDim.x * blockDim.x) {
     uint2 p = m.pairs[i];
@@ -210,9 +213,9 @@ static __device__ void offer_all(const msf_filter &f, const merge &m, uint32_t b
     uint64_t offer = offer_of<DIRECT>(f, m, i);
     if (DIRECT) {
       if (p.x != giant)
-        offer_edge(&m.best[p.x - begin], offer);
+        offer_edge(best_of(f, p.x), offer);
       if (p.y != giant)
-        offer_edge(&m.best[p.y - begin], offer);
+        offer_edge(best_of(f, p.y), offer);
     } else {
       if (p.x != giant)
         offer_rank(&f.nodes[p.x].value, (uint32_t)offer);
@@ -231,50 +234,44 @@ static __device__ __forceinline__ uint32_t take_number(uint32_t *counter, bool w
   return first + __popc(mask & dzo_lanes_below());
 }
 
-/* What a component chose. */
-typedef struct choice {
-  bool none;
-  uint32_t edge, rank;
-  uint64_t best;
-} choice;
-
-template <bool DIRECT>
-static __device__ __forceinline__ choice choice_of(const msf_filter &f, const merge &m,
-                                                   uint32_t begin, uint32_t node) {
-  choice c = {true, 0, 0, 0};
-  if (DIRECT) {
-    c.best = dzo_load_shared(&m.best[node - begin]);
-    c.none = c.best == NO_EDGE;
-    c.edge = (uint32_t)c.best;
-  } else {
-    c.rank = dzo_load_shared(&f.nodes[node].value);
-    c.none = c.rank == NONE;
-    c.edge = c.none ? 0 : m.perm[c.rank];
-  }
-  return c;
+/* A component that no edge leaves is a tree. */
+static __device__ __forceinline__ void make_tree(const msf_filter &f, uint32_t node,
+                                                 uint32_t number) {
+  dzo_store_shared(&f.nodes[node].parent, NONE);
+  dzo_store_shared(&f.nodes[node].value, number);
 }
 
-/* Hook component `node` along its choice; true: it is the root of its new component instead, one of
- * the two that chose the same edge. */
-template <bool DIRECT>
-static __device__ __forceinline__ bool hook(const msf_filter &f, const merge &m, uint32_t begin,
-                                            uint32_t node, const choice &c) {
-  uint2 p = m.pairs[c.edge];
-  uint32_t other = p.x == node ? p.y : p.x;
-  bool mutual = DIRECT ? dzo_load_shared(&m.best[other - begin]) == c.best
-                       : dzo_load_shared(&f.nodes[other].value) == c.rank;
+/* A root is what became of its new component: node `next` of the level above. */
+static __device__ __forceinline__ void make_root(const msf_filter &f, uint32_t node,
+                                                 uint32_t next) {
+  dzo_store_shared(&f.nodes[node].parent, FLAG | next);
+  f.nodes[next] = msf_node{NONE, NONE};
+}
+
+static __device__ __forceinline__ uint32_t other_end(const merge &m, uint32_t edge, uint32_t node) {
+  uint2 p = m.pairs[edge];
+  return p.x == node ? p.y : p.x;
+}
+
+/* Hook component `node` along the edge it chose, by rank; true: it is the root of its new component
+ * instead, one of the two that chose the same edge. */
+static __device__ __forceinline__ bool hook_by_rank(const msf_filter &f, const merge &m,
+                                                    uint32_t node, uint32_t rank) {
+  uint32_t edge = m.perm[rank], other = other_end(m, edge, node);
+  bool mutual = dzo_load_shared(&f.nodes[other].value) == rank;
   bool root = mutual && node < other;
-  bool mine = !mutual || root;
-  if (DIRECT) {
-    if (mine)
-      atomicOr(&f.taken[c.edge / 32], 1u << c.edge % 32);
-    f.nodes[node].value = (uint32_t)(c.best >> 32);
-  } else if (mine) {
-    m.ranks[c.edge] = c.rank | TAKEN;
-  }
+  if (!mutual || root)
+    m.ranks[edge] = rank | TAKEN;
   if (!root)
     dzo_store_shared(&f.nodes[node].parent, other);
   return root;
+}
+
+/* The same by key and place, but all hook; the roots are found when all have. */
+static __device__ __forceinline__ void hook_by_place(const msf_filter &f, const merge &m,
+                                                     uint32_t node, uint32_t edge) {
+  atomicOr(&f.taken[edge / 32], 1u << edge % 32);
+  dzo_store_shared(&f.nodes[node].parent, other_end(m, edge, node));
 }
 
 /* The level's nodes begin .. begin + count - 1 hook along their choices, or are trees, or roots of
@@ -284,26 +281,44 @@ static __device__ void hook_all(const msf_filter &f, const merge &m, uint32_t be
                                 uint32_t giant) {
   for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < count;
        at += gridDim.x * blockDim.x) {
-    bool is = at + dzo_lane() < count;
+    bool is = at + dzo_lane() < count, chose = false, root = false;
     uint32_t node = begin + at + dzo_lane();
-    choice c = {true, 0, 0, 0};
+    uint64_t best = is && DIRECT ? dzo_load_shared(best_of(f, node)) : 0;
+    uint32_t rank = is && !DIRECT ? dzo_load_shared(&f.nodes[node].value) : NONE;
     if (is)
-      c = choice_of<DIRECT>(f, m, begin, node);
-    bool root = is && node == giant, tree = is && c.none && !root;
+      chose = DIRECT ? best != NO_EDGE : rank != NONE;
+    root = is && !chose && node == giant;
     if (DIRECT && root)
-      f.nodes[node].value = 0; /* no edge leads up */
-    if (is && !c.none)
-      root = hook<DIRECT>(f, m, begin, node, c);
+      dzo_store_shared(&f.nodes[node].value, 0u); /* no edge leads up */
+    if (DIRECT && chose)
+      hook_by_place(f, m, node, (uint32_t)best);
+    else if (chose)
+      root = hook_by_rank(f, m, node, rank);
+    bool tree = is && !chose && !root;
     uint32_t number = take_number(&f.control->components, tree);
     uint32_t next = (uint32_t)f.shape.room + take_number(&f.control->made, root);
-    if (tree) {
-      dzo_store_shared(&f.nodes[node].parent, NONE);
-      dzo_store_shared(&f.nodes[node].value, number);
-    }
-    if (root) {
-      dzo_store_shared(&f.nodes[node].parent, FLAG | next);
-      f.nodes[next] = msf_node{0, NONE};
-    }
+    if (tree)
+      make_tree(f, node, number);
+    if (root)
+      make_root(f, node, next);
+  }
+}
+
+/* Of two nodes that are hooked to each other, since they chose the same edge, the first is the
+ * root.
+ */
+static __device__ void find_roots(const msf_filter &f, uint32_t begin, uint32_t count) {
+  for (uint32_t at = blockIdx.x * blockDim.x + threadIdx.x - dzo_lane(); at < count;
+       at += gridDim.x * blockDim.x) {
+    uint32_t node = begin + at + dzo_lane(), other = FLAG;
+    if (at + dzo_lane() < count)
+      other = dzo_load_shared(&f.nodes[node].parent);
+    bool root = !(other & FLAG) && node < other;
+    if (root)
+      root = dzo_load_shared(&f.nodes[other].parent) == node;
+    uint32_t next = (uint32_t)f.shape.room + take_number(&f.control->made, root);
+    if (root)
+      make_root(f, node, next);
   }
 }
 
@@ -349,11 +364,6 @@ static __device__ bool rename_pairs(const msf_filter &f, const merge &m, uint32_
   return live;
 }
 
-static __device__ void clear_best(const merge &m, uint32_t count) {
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
-    dzo_store_shared(&m.best[i], NO_EDGE);
-}
-
 template <bool DIRECT>
 static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m) {
   __shared__ uint64_t table[FEW];
@@ -368,12 +378,16 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
     if (live && count <= FEW)
       offer_few<DIRECT>(f, m, begin, count, giant, table);
     else if (live)
-      offer_all<DIRECT>(f, m, begin, giant);
+      offer_all<DIRECT>(f, m, giant);
     dzo_grid_sync();
     if (is_first)
       dzo_store_shared(&control->live[(round + 1) & 1], 0u);
     hook_all<DIRECT>(f, m, begin, count, giant);
     dzo_grid_sync();
+    if (DIRECT && live) {
+      find_roots(f, begin, count);
+      dzo_grid_sync();
+    }
     uint32_t now = dzo_load_shared(&control->made);
     for (bool pending = live; pending; pass++) {
       if (is_first)
@@ -387,8 +401,6 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
       giant = parent_of(f, giant);
     if (live && rename_pairs(f, m, begin, count, table))
       dzo_store_shared(&control->live[round & 1], 1u);
-    if (DIRECT)
-      clear_best(m, now - made);
     dzo_grid_sync();
     live = dzo_load_shared(&control->live[round & 1]) != 0;
     begin = (uint32_t)f.shape.room + made;
@@ -402,7 +414,7 @@ static __global__ void __launch_bounds__(THREADS) boruvka(msf_filter f, merge m)
 static __device__ __forceinline__ bool is_taken(const msf_filter &f, const merge &m, uint32_t i) {
   if (i >= m.edges)
     return false;
-  return m.best != NULL ? f.taken[i / 32] >> i % 32 & 1 : (m.ranks[i] & TAKEN) != 0;
+  return m.direct ? f.taken[i / 32] >> i % 32 & 1 : (m.ranks[i] & TAKEN) != 0;
 }
 
 static __global__ void __launch_bounds__(MSF_TILE) count_taken(msf_filter f, merge m) {
@@ -414,22 +426,30 @@ static __global__ void __launch_bounds__(MSF_TILE) count_taken(msf_filter f, mer
     f.tiles[blockIdx.x] = sum;
 }
 
-/* Where each edge of the forest goes, in place of its rank; NONE for the others. (Of the best
- * edges, which stand there otherwise, none is needed any more.) */
-static __global__ void __launch_bounds__(MSF_TILE)
-    place_taken(msf_filter f, merge m, unsigned turn) {
+/* Where an edge goes in the forest, if it is taken. All threads of a block of MSF_TILE call. */
+static __device__ uint32_t place_of(const msf_filter &f, bool taken) {
   __shared__ uint32_t masks[MSF_TILE / 32];
-  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x, warp = threadIdx.x / 32;
-  bool taken = is_taken(f, m, i);
-  uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken);
+  uint32_t mask = __ballot_sync(DZO_WARP_ALL, taken), warp = threadIdx.x / 32;
   if (dzo_lane() == 0)
     masks[warp] = mask;
   __syncthreads();
   uint32_t at = f.tiles[blockIdx.x] + __popc(mask & dzo_lanes_below());
   for (unsigned w = 0; w < warp; w++)
     at += __popc(masks[w]);
-  if (i < m.edges)
+  return at;
+}
+
+/* The number of edges in the forest; and, where there are ranks, in place of each the edge's place,
+ * or NONE. */
+static __global__ void __launch_bounds__(MSF_TILE)
+    place_taken(msf_filter f, merge m, unsigned turn) {
+  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
+  bool taken = is_taken(f, m, i);
+  uint32_t at = place_of(f, taken);
+  if (i < m.edges && !m.direct)
     m.ranks[i] = taken ? at : NONE;
+  if (i + 1 == f.numbered)
+    f.control->numbered = at + taken;
   if (i + 1 == m.edges)
     f.control->counts[turn] = at + taken;
 }
@@ -450,11 +470,19 @@ static __global__ void finish_links(msf_filter f, merge m) {
   }
 }
 
-static __global__ void gather(const uint32_t *column, const uint32_t *places, uint32_t *out,
-                              uint32_t count) {
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
-    if (places[i] != NONE)
-      out[places[i]] = column[i];
+static __global__ void __launch_bounds__(MSF_TILE)
+    gather(msf_filter f, merge m, const uint32_t *column, uint32_t *out) {
+  uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x, at = 0;
+  bool taken = false;
+  if (m.direct) {
+    taken = is_taken(f, m, i);
+    at = place_of(f, taken);
+  } else if (i < m.edges) {
+    at = m.ranks[i];
+    taken = at != NONE;
+  }
+  if (taken)
+    out[at] = column[i];
 }
 
 static dzo_status keep_taken(msf_filter *f, const merge &m) {
@@ -463,15 +491,14 @@ static dzo_status keep_taken(msf_filter *f, const merge &m) {
   DZO_TRY(dzo_gpu_exclusive_sum_u32(f->unit, 0, f->scratch, f->scratch_bytes, f->tiles, f->tiles,
                                     tiles));
   DZO_TRY(DZO_LAUNCH(f->unit, 0, place_taken, tiles, MSF_TILE, *f, m, f->turn));
-  if (m.best == NULL)
+  if (!m.direct)
     DZO_TRY(DZO_LAUNCH(f->unit, 0, finish_links, msf_blocks(*f, 2 * f->vertices), 256, *f, m));
   uint64_t most = f->vertices < m.edges ? f->vertices : m.edges;
   uint32_t *out = reinterpret_cast<uint32_t *>(m.pairs);
   for (int i = 0; i < MSF_COLUMNS; i++) {
     if (f->columns[i] == NULL)
       continue;
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, gather, msf_blocks(*f, m.edges), 256, f->columns[i], m.ranks,
-                       out, m.edges));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, gather, tiles, MSF_TILE, *f, m, f->columns[i], out));
     DZO_TRY(dzo_unit_copy(f->unit, 0, f->columns[i], out, most * sizeof *out));
   }
   return DZO_OK;
@@ -479,13 +506,10 @@ static dzo_status keep_taken(msf_filter *f, const merge &m) {
 
 /* Edges of 32-bit keys in order need no ranks. */
 static dzo_status prepare(msf_filter *f, merge *m) {
-  bool direct = msf_is_direct(*f) && !f->loose;
-  if (!direct)
+  m->direct = msf_is_direct(*f) && !f->loose;
+  if (!m->direct)
     return m->edges > 0 ? rank(f, m) : DZO_OK;
   m->pairs = reinterpret_cast<uint2 *>(f->first);
-  m->best = f->second;
-  m->ranks = reinterpret_cast<uint32_t *>(f->second);
-  f->taken_in_second = true;
   return dzo_unit_fill(f->unit, 0, f->taken, 0, (m->edges + 31) / 32 * sizeof *f->taken);
 }
 
@@ -499,12 +523,12 @@ template <bool DIRECT> static dzo_status run_rounds(msf_filter *f, const merge &
 dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
   if (f->vertices == 0)
     return DZO_OK;
-  merge m = {(uint32_t)count, NULL, NULL, NULL, NULL};
+  merge m = {(uint32_t)count, NULL, false, NULL, NULL};
   DZO_TRY(dzo_unit_fill(f->unit, 0, &f->control->made, 0,
                         sizeof *f->control - offsetof(msf_filter_control, made)));
   DZO_TRY(prepare(f, &m));
   DZO_TRY(DZO_LAUNCH(f->unit, 0, start, msf_blocks(*f, f->vertices + count), 256, *f, m));
-  DZO_TRY(m.best != NULL ? run_rounds<true>(f, m) : run_rounds<false>(f, m));
+  DZO_TRY(m.direct ? run_rounds<true>(f, m) : run_rounds<false>(f, m));
   return count > 0 ? keep_taken(f, m) : DZO_OK;
 }
 

@@ -397,3 +397,25 @@ void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_p
   out->overflow |= is_too_far(p, &x);
   out->seconds = dzo_clock() - begin;
 }
+
+/* ---- Without gaps ---------------------------------------------------------------------------- */
+
+uint64_t msf_packed_close_up(const msf_packed *packed, unsigned key_bytes, msf_packed *out) {
+  *out = *packed;
+  msf_packed_place(out, key_bytes, packed->edges, packed->rows);
+  uint64_t end =
+      out->keyed ? out->keys + (uint64_t)packed->edges * key_bytes : msf_packed_head(out);
+  return (end + 255) / 256 * 256;
+}
+
+void msf_packed_move(const msf_packed *packed, unsigned key_bytes, const char *slot, char *to,
+                     msf_packed *out) {
+  uint64_t rows = packed->rows, edges = packed->edges;
+  memcpy(to + out->starts, slot + packed->starts, (rows + 1) * 4);
+  memcpy(to + out->shifts, slot + packed->shifts, rows * 4);
+  memcpy(to + out->tile_rows, slot + packed->tile_rows, (edges / MSF_TILE + 2) * 4);
+  memcpy(to + out->v, slot + packed->v, edges * 4);
+  if (packed->keyed)
+    memcpy(to + out->keys, slot + packed->keys, edges * key_bytes);
+  out->memory = to;
+}

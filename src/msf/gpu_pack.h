@@ -14,6 +14,7 @@
  */
 typedef struct msf_packed {
   const dzo_graph *whole; /* the rows' graph, or NULL */
+  const char *memory;     /* where it lies in pinned memory; NULL: in its slot */
   uint64_t first_arc;
   uint64_t units;
   uint32_t edges;
@@ -65,5 +66,12 @@ uint64_t msf_packer_chunks(const msf_packer *packer);
 void msf_pack_whole(const msf_packer *packer, uint64_t chunk, msf_packed *out);
 /* Pack one chunk into its slot. Any thread. */
 void msf_pack(const msf_packer *packer, uint64_t chunk, int thread, char *slot, msf_packed *out);
+
+/* Packed rows take as much of a slot as if all arcs led upwards. Lay them out without gaps; how
+ * many bytes that takes. */
+uint64_t msf_packed_close_up(const msf_packed *packed, unsigned key_bytes, msf_packed *out);
+/* And copy them from their slot to pinned memory. */
+void msf_packed_move(const msf_packed *packed, unsigned key_bytes, const char *slot, char *to,
+                     msf_packed *out);
 
 #endif

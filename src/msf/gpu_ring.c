@@ -2,21 +2,19 @@
 /* Copyright The dzo authors */
 #include "msf/gpu_ring.h"
 
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/parallel.h"
 
 /* Queues. Chunks take turns with two for copies, so that the bus need not wait between them. */
-enum { FILTERS = 0, COPIES = 1, LANES = 2 };
+enum { FILTERS = MSF_RING_FILTERS, COPIES = 1, LANES = 2 };
 
 /* Marks: of each group's copies in both queues, of its filters, and of the last copy in each queue.
  */
 enum { COPIED = 0, FILTERED = LANES * MSF_GROUPS, ARRIVED = (LANES + 1) * MSF_GROUPS };
+_Static_assert((int)(ARRIVED + LANES) <= (int)MSF_RING_MERGED, "marks of their own");
 
 /* Of a chunk. What is packed had better stay in a processor's cache; whole rows are copied from
  * where they lie, and long copies waste less of the bus. */
-enum { UNITS_MAX = 1 << 18, MIXED_UNITS_MAX = 1 << 19, WHOLE_UNITS_MAX = 1 << 21 };
+enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21 };
 enum { UNITS_MIN = 1 << 6 };
 
 /* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
@@ -103,12 +101,12 @@ static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
   return (uint32_t)(slots < MSF_SLOTS_MAX ? slots : MSF_SLOTS_MAX);
 }
 
-/* As many slots on the device as a tenth of its memory holds, so that chunks go on arriving while a
- * batch is merged; no more than there are chunks for. */
-static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
+/* As many slots on the device as this part of its memory holds, so that chunks go on arriving while
+ * a batch is merged; no more than there are chunks for. */
+static bool plan_slots(msf_ring_shape *shape, uint64_t bytes, uint64_t part) {
   enum { LEAST = MSF_GROUPS - 1, MOST = 16 * LEAST };
   uint64_t chunks = places_of(shape) / shape->units + 1;
-  uint64_t room = bytes / 10 / slot_bytes_of(shape);
+  uint64_t room = bytes / part / slot_bytes_of(shape);
   bool fit = room >= LEAST;
   room = room < 2 * chunks ? room : 2 * chunks;
   room = room < MOST ? room : MOST;
@@ -118,15 +116,24 @@ static bool plan_slots(msf_ring_shape *shape, uint64_t bytes) {
   return fit || shape->units == UNITS_MIN;
 }
 
+/* A fifth of the memory for chunks on their way, but no more than a tenth where batches would
+ * become short of that. */
+static bool share_memory(msf_ring_shape *shape, uint64_t bytes) {
+  uint64_t least = shape->filter.room + shape->filter.room / 4;
+  if (plan_slots(shape, bytes, 5) && fit_batch(shape, bytes) && shape->filter.capacity >= least)
+    return true;
+  return plan_slots(shape, bytes, 10) && fit_batch(shape, bytes);
+}
+
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
-  uint64_t units = shape->whole ? WHOLE_UNITS_MAX : shape->mixed ? MIXED_UNITS_MAX : UNITS_MAX;
+  uint64_t units = shape->whole ? WHOLE_UNITS_MAX : UNITS_MAX;
   uint64_t piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
   while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
   for (; units >= UNITS_MIN; units /= 2) {
     shape->units = units;
     shape->filter.chunk_edges = units;
-    if (plan_slots(shape, bytes) && fit_batch(shape, bytes))
+    if (share_memory(shape, bytes))
       return true;
   }
   return false;
@@ -169,6 +176,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .mask_words = mask_words,
                      .enough = enough_of(shape)};
   ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
+  ring->control = (msf_filter_control *)(void *)(ring->counts + MSF_GROUPS);
   ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
   ring->extra = ring->masks + shape->slots * mask_words;
   msf_filter_place(&ring->filter, unit, &shape->filter, memory);
@@ -178,7 +186,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
 void msf_ring_abandon(msf_ring *ring) {
   if (ring->unit->lost)
     return;
-  for (int queue = FILTERS; queue < COPIES + LANES; queue++)
+  for (int queue = FILTERS; queue <= MSF_RING_LOOKS; queue++)
     (void)dzo_unit_wait(ring->unit, queue);
 }
 
@@ -304,7 +312,12 @@ static bool may_close(const msf_ring *ring) { return ring->closed - ring->counte
 /* Merge what is counted, which must be all that was filtered. */
 static dzo_status merge_counted(msf_ring *ring) {
   uint64_t count = ring->known;
+  if (ring->before_merge != NULL)
+    DZO_TRY(ring->before_merge(ring->merge_argument));
   DZO_TRY(msf_filter_merge(&ring->filter, count));
+  DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, ring->control, ring->filter.control,
+                        sizeof *ring->control));
+  DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, MSF_RING_MERGED));
   ring->known = count < ring->filter.vertices ? count : ring->filter.vertices;
   ring->merges++;
   ring->due = false;
@@ -429,7 +442,9 @@ static bool place_chunk(msf_ring *ring, uint64_t bytes) {
 
 static dzo_status copy_slot(msf_ring *ring, int queue, const msf_packed *packed,
                             const msf_packed *there, char *to) {
-  const char *from = msf_ring_slot(ring, ring->submitted);
+  const char *from = packed->memory;
+  if (from == NULL)
+    from = msf_ring_slot(ring, ring->submitted);
   DZO_TRY(dzo_unit_copy(ring->unit, queue, to, from, msf_packed_head(packed)));
   if (!packed->keyed)
     return DZO_OK;
@@ -476,88 +491,6 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   if (ring->submitted - last_copy_end(ring) >= ring->copy_chunks)
     DZO_TRY(close_copies(ring));
   return go_on(ring);
-}
-
-/* ---- The way back ---------------------------------------------------------------------------- */
-
-enum { PIECE_MAX = 1 << 21, FETCH_GRAIN = 1 << 13 };
-
-dzo_status msf_ring_components(msf_ring *ring, uint32_t *components) {
-  DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, ring->counts, &ring->filter.control->components,
-                        sizeof *components));
-  DZO_TRY(dzo_unit_wait(ring->unit, FILTERS));
-  *components = *(const uint32_t *)(const void *)ring->counts;
-  return DZO_OK;
-}
-
-typedef struct fetch_job {
-  msf_piece piece;
-  msf_take_fn take;
-  void *argument;
-} fetch_job;
-
-static void take_range(void *argument, uint64_t begin, uint64_t end, int thread) {
-  const fetch_job *job = argument;
-  job->take(job->argument, &job->piece, begin, end, thread);
-}
-
-/* What is fetched, in pieces of `words` items, which take turns with the halves of the slots. */
-typedef struct fetch {
-  uint32_t *const *columns;
-  int number;
-  uint64_t count, words;
-} fetch;
-
-/* Where column k of a piece arrives; behind the columns are the answers. */
-static uint32_t *landing(const msf_ring *ring, const fetch *f, uint64_t at, int k) {
-  uint64_t half = at / f->words % 2;
-  return (uint32_t *)(void *)ring->staging +
-         f->words * (half * (uint64_t)(f->number + 2) + (uint64_t)k);
-}
-
-static uint64_t words_at(const fetch *f, uint64_t at) {
-  return f->count - at < f->words ? f->count - at : f->words;
-}
-
-static dzo_status ask(msf_ring *ring, const fetch *f, uint64_t at) {
-  for (int k = 0; k < f->number; k++)
-    DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, landing(ring, f, at, k), f->columns[k] + at,
-                          words_at(f, at) * sizeof(uint32_t)));
-  return dzo_unit_mark(ring->unit, FILTERS, (int)(at / f->words % 2));
-}
-
-dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
-                          msf_take_fn take, void *argument, uint64_t *answers) {
-  fetch f = {columns, number, count, 0};
-  f.words = ring->slots * ring->slot_bytes / 2 / sizeof(uint32_t) / (uint64_t)(number + 2);
-  f.words = f.words < PIECE_MAX ? f.words & ~UINT64_C(1) : PIECE_MAX;
-  if (count > 0)
-    DZO_TRY(ask(ring, &f, 0));
-  for (uint64_t at = 0; at < count; at += f.words) {
-    if (count - at > f.words)
-      DZO_TRY(ask(ring, &f, at + f.words));
-    DZO_TRY(dzo_unit_wait_mark(ring->unit, (int)(at / f.words % 2)));
-    fetch_job job = {.piece.first = at, .take = take, .argument = argument};
-    for (int k = 0; k < number; k++)
-      job.piece.columns[k] = landing(ring, &f, at, k);
-    job.piece.answers = (uint64_t *)(void *)landing(ring, &f, at, number);
-    dzo_parallel_for(ring->unit->context->threads, words_at(&f, at), FETCH_GRAIN, take_range, &job);
-    if (answers != NULL)
-      DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, answers + at, job.piece.answers,
-                            words_at(&f, at) * sizeof *answers));
-  }
-  return answers != NULL ? dzo_unit_wait(ring->unit, FILTERS) : DZO_OK;
-}
-
-static void take_words(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
-                       int thread) {
-  (void)thread;
-  uint32_t *to = argument;
-  memcpy(to + piece->first + begin, piece->columns[0] + begin, (end - begin) * sizeof *to);
-}
-
-dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to) {
-  return msf_ring_fetch(ring, &words, 1, count, take_words, to, NULL);
 }
 
 /* ---- The bus --------------------------------------------------------------------------------- */

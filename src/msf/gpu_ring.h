@@ -11,6 +11,10 @@
 
 enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 112, MSF_FLIGHTS = 256 };
 
+/* Of its queues, that of filters and merges; and one that it leaves alone. Of its marks, that
+ * behind the last merge; those that follow it are left alone, too. */
+enum { MSF_RING_FILTERS = 0, MSF_RING_LOOKS = 3, MSF_RING_MERGED = 26 };
+
 typedef struct msf_ring_group {
   uint64_t end;   /* the chunk after its last */
   uint64_t edges; /* filtered in it */
@@ -59,6 +63,10 @@ typedef struct msf_ring {
   uint64_t retained; /* chunks that it was told of */
   uint32_t *masks;   /* staging, [slots][mask_words] */
   uint64_t mask_words;
+  msf_filter_control *control; /* staging: the filter's, when MSF_RING_MERGED is reached */
+  /* Called before each merge, or NULL. */
+  dzo_status (*before_merge)(void *argument);
+  void *merge_argument;
   void *extra; /* staging, the caller's */
 } msf_ring;
 
@@ -68,8 +76,7 @@ typedef struct msf_ring_shape {
   uint64_t edges;          /* that will come, at most; UINT64_MAX: not known */
   uint64_t piece;          /* that come at a time; 0: not known */
   uint64_t most;           /* in the columns, if vertices allow it; 0: as many as are worth it */
-  bool whole;              /* all chunks are whole rows, which need no staging memory; */
-  bool mixed;              /* or some of them */
+  bool whole; /* chunks are whole rows, or lie in pinned memory already: none is in a slot */
   unsigned key_bytes;
   bool lists;  /* chunks may be lists */
   bool retain; /* edges kept are told of */
@@ -112,8 +119,8 @@ dzo_status msf_ring_restart(msf_ring *ring);
 /* Wait for all; the exact number of edges in the columns. */
 dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count);
 
-/* After a merge: the number of trees. */
-dzo_status msf_ring_components(msf_ring *ring, uint32_t *components);
+/* After a merge, waiting for it: what it tells of the forest. */
+dzo_status msf_ring_forest(msf_ring *ring, const msf_filter_control **control);
 
 /* Part of what comes back from the GPU: items first .. of columns of words. */
 typedef struct msf_piece {

@@ -355,7 +355,9 @@ static dzo_status make_result(source_stream *s, dzo_msf *out) {
   out->graph_edges = s->edges;
   out->weight_type = s->type;
   out->count = s->mirror.count;
-  DZO_TRY(msf_ring_components(&s->ring, &out->components));
+  const msf_filter_control *control;
+  DZO_TRY(msf_ring_forest(&s->ring, &control));
+  out->components = control->components;
   out->edges = dzo_alloc(s->context, out->count, sizeof *out->edges);
   out->u = dzo_alloc(s->context, out->count, sizeof *out->u);
   out->v = dzo_alloc(s->context, out->count, sizeof *out->v);

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "graph/resident.h"
+#include "msf/gpu_tail.h"
 
 enum { SHARED_VERTICES = 1 << 16 }; /* from so many on, every thread has work */
 
@@ -27,21 +28,6 @@ msf_rates msf_expected_rates(int threads, bool opened) {
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Seconds in which chunks arrive that the bus fetches whole or the threads pack, which are sent in
- * order: the part of upper arcs falls from 1 to 0, and nowhere do threads or bus wait for the
- * other. */
-static double mixed_time(double packing, double whole) {
-  enum { STEPS = 16 };
-  double sum = 0;
-  for (int i = 0; i < STEPS; i++) {
-    double upper = 1 - (i + 0.5) / STEPS;
-    /* Of chunks packed, the part x: packing x = whole (upper x + 1 - x), or all. */
-    double x = smaller(1, whole / (packing + whole * (1 - upper)));
-    sum += larger(packing * x, whole * (upper * x + 1 - x));
-  }
-  return sum / STEPS;
-}
-
 msf_estimate msf_estimate_times(const msf_rates *r, uint64_t vertices, uint64_t arcs,
                                 unsigned key_bytes, bool pinned) {
   double n = (double)vertices, m = (double)arcs;
@@ -53,7 +39,7 @@ msf_estimate msf_estimate_times(const msf_rates *r, uint64_t vertices, uint64_t 
   /* Two merges are waited for; a few edges a vertex are sent, as lists. */
   double sending = 2.5 * n * (12.0 + key_bytes) / r->bus_bytes, picking = m / r->picked_arcs;
   e.twice = rest + 0.5 * n / r->gpu_vertices + larger(sending, picking);
-  e.mixed = pinned ? rest + larger(gpu, mixed_time(packing, whole)) : e.cuda;
+  e.mixed = pinned ? rest + larger(gpu, msf_tail_time(packing, whole)) : e.cuda;
   e.hybrid = smaller(e.mixed, e.twice);
   return e;
 }

@@ -113,6 +113,13 @@ dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits) {
   return missing(f->unit);
 }
 
+dzo_status msf_filter_numbers(msf_filter *f) { return missing(f->unit); }
+
+dzo_status msf_filter_sum(msf_filter *f, uint64_t count) {
+  (void)count;
+  return missing(f->unit);
+}
+
 dzo_status msf_filter_sort_numbers(msf_filter *f, uint64_t count, int bits, uint32_t **sorted) {
   (void)count, (void)bits, (void)sorted;
   return missing(f->unit);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Sharing chunks: ways that keep two resources busy, and a belt that many threads fill. */
+/* Sharing work: a belt that many threads fill in order, and a board of jobs for idle threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/parallel.h"
 #include "split/belt.h"
-#include "split/route.h"
+#include "split/board.h"
 
 static dzo_context *context;
 
@@ -25,39 +25,6 @@ static int close_context(void **state) {
   int leaks = dzo_context_memory_used(context) != 0;
   dzo_context_destroy(context);
   return leaks;
-}
-
-/* ---- Ways ------------------------------------------------------------------------------------ */
-
-/* Time that the busier of two resources needs for `chunks` chunks, by these ways. */
-static double routed(const dzo_route_cost *costs, int ways, int chunks, int *taken) {
-  dzo_route route = {{0}};
-  double busy[DZO_ROUTE_RESOURCES] = {0};
-  for (int c = 0; c < chunks; c++) {
-    int way = dzo_route_choose(&route, ways, costs);
-    taken[way]++;
-    for (int r = 0; r < DZO_ROUTE_RESOURCES; r++)
-      busy[r] += costs[way].seconds[r];
-  }
-  return busy[0] > busy[1] ? busy[0] : busy[1];
-}
-
-static void ways_keep_both_resources_busy(void **state) {
-  (void)state;
-  const dzo_route_cost costs[] = {{{1, 0.5}}, {{0, 1}}}; /* pack; fetch whole */
-  int taken[2] = {0};
-  /* x packed: x = 0.5 x + (1 - x), so two thirds, in two thirds of the time of packing alone. */
-  double time = routed(costs, 2, 3000, taken);
-  assert_in_range(taken[0], 1950, 2050);
-  assert_true(time < 2000 * 1.03);
-}
-
-static void a_way_that_only_costs_more_is_not_taken(void **state) {
-  (void)state;
-  const dzo_route_cost costs[] = {{{1, 1}}, {{1, 2}}, {{2, 1}}};
-  int taken[3] = {0};
-  assert_true(routed(costs, 3, 100, taken) == 100);
-  assert_int_equal(taken[0], 100);
 }
 
 /* ---- The belt, with threads ------------------------------------------------------------------ */
@@ -111,11 +78,59 @@ static void a_belt_keeps_the_order(void **state) {
   }
 }
 
+/* ---- The board, with threads ----------------------------------------------------------------- */
+
+enum { ROOM = 3, JOBS = 200, PARTS = 7 };
+
+typedef struct board_job {
+  dzo_board *board;
+  uint64_t done[JOBS][PARTS]; /* times that each part was */
+} board_job;
+
+static void do_part(board_job *b, uint64_t job, uint64_t part) {
+  b->done[job][part]++; /* nobody else has this part */
+  dzo_board_finish(b->board, job);
+}
+
+static void post_or_do(void *argument, int thread, int threads) {
+  (void)threads;
+  board_job *b = argument;
+  uint64_t job, part;
+  if (thread > 0) {
+    while (dzo_board_take(b->board, true, &job, &part))
+      do_part(b, job, part);
+    return;
+  }
+  for (uint64_t j = 0; j < JOBS; j++) {
+    while (j >= ROOM && !dzo_board_is_done(b->board, false, j - ROOM))
+      if (dzo_board_take(b->board, false, &job, &part))
+        do_part(b, job, part);
+    dzo_board_post(b->board, 1 + j % PARTS);
+  }
+  while (dzo_board_take(b->board, false, &job, &part))
+    do_part(b, job, part);
+  for (uint64_t j = JOBS - ROOM; j < JOBS; j++)
+    assert_true(dzo_board_is_done(b->board, true, j));
+  dzo_board_stop(b->board);
+}
+
+static void every_part_is_done_once(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 6; threads++) {
+    board_job b = {0};
+    assert_int_equal(dzo_board_create(context, ROOM, &b.board), DZO_OK);
+    dzo_team_run(threads, post_or_do, &b);
+    for (uint64_t j = 0; j < JOBS; j++)
+      for (uint64_t p = 0; p < PARTS; p++)
+        assert_int_equal(b.done[j][p], p <= j % PARTS);
+    dzo_board_destroy(b.board);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ways_keep_both_resources_busy),
-      cmocka_unit_test(a_way_that_only_costs_more_is_not_taken),
       cmocka_unit_test_setup_teardown(a_belt_keeps_the_order, open_context, close_context),
+      cmocka_unit_test_setup_teardown(every_part_is_done_once, open_context, close_context),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
