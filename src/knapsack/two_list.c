@@ -89,6 +89,7 @@ static dzo_status solve_part(two_list_run *run, uint8_t side, uint8_t *taken) {
     two_list_run inner = {.job = run->job,
                           .tuning = run->tuning,
                           .problem = &p.problem,
+                          .memory = run->memory,
                           .until = run->stopped ? until(run->job) : run->until};
     status = run_problem(&inner, &answer);
     run->states += inner.states;
@@ -271,11 +272,21 @@ static dzo_status run_problem(two_list_run *run, knapsack_answer *answer) {
   return status != DZO_OK ? status : settled;
 }
 
+/* Lists grow as long as there is memory: where nobody set a limit, half of what the machine has. */
+static uint64_t memory_of(const knapsack_job *job) {
+  uint64_t half = dzo_physical_memory() / 2;
+  return half != 0 && half < job->memory ? half : job->memory;
+}
+
 /* ---- The method ------------------------------------------------------------------------------ */
 
 dzo_status two_list_solve(knapsack_job *job, const knapsack_problem *problem,
                           const two_list_tuning *tuning, knapsack_answer *answer) {
-  two_list_run run = {.job = job, .tuning = tuning, .top = true, .problem = problem};
+  two_list_run run = {.job = job,
+                      .tuning = tuning,
+                      .top = true,
+                      .problem = problem,
+                      .memory = tuning->memory != 0 ? tuning->memory : memory_of(job)};
   dzo_status status = run_problem(&run, answer);
   answer->nodes += run.states;
   if (run.on_gpu)
@@ -333,7 +344,7 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
   else if (spread_of(problem) > 1e-3)
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
   double begin = 1e-6 + items * items * 3e-9, slow = narrow ? 1 : 3;
-  double room = fmax((double)job->memory / each / 4, 1);
+  double room = fmax((double)memory_of(job) / each / 4, 1);
   bool gpu = job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from;
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
   e.seconds = begin + slow * seconds_of(likely, room, CPU_RATE, sums);

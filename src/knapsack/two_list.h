@@ -71,6 +71,7 @@ typedef struct two_list_run {
   uint32_t *other;                           /* [items] */
   knapsack_wide *other_weight, *other_value; /* [items + 1] */
   uint64_t states;                           /* that were looked at */
+  uint64_t memory;                           /* bytes that lists may take */
   double until;                              /* not 0: the job has ended, but so long is left */
   double reported;
   bool stopped;

@@ -88,10 +88,9 @@ static uint64_t list_bytes(const two_list_run *run) {
 static dzo_status make_room(two_list_run *run, uint64_t count) {
   if (run->spare.room >= 2 * count)
     return DZO_OK;
-  uint64_t most = run->tuning->memory != 0 ? run->tuning->memory : run->job->memory;
   uint64_t room = 2 * count < LEAST_ROOM ? LEAST_ROOM : 2 * count;
   uint64_t other = list_bytes(run) - run->spare.room * run->kind->state;
-  if (other > most || room > (most - other) / run->kind->state)
+  if (other > run->memory || room > (run->memory - other) / run->kind->state)
     return DZO_E_LIMIT;
   dzo_free(run->spare.states);
   run->spare = (two_list_list){0};
