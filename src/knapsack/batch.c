@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/clones.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/parallel.h"
@@ -152,17 +152,30 @@ typedef struct sums {
   knapsack_wide free_value;
 } sums;
 
+/* Where all items are open. */
+DZO_CLONES static void add_taken(const dzo_knapsack_instance *k, const uint8_t *taken, sums *s) {
+  int64_t value = 0, weight = 0;
+  for (uint64_t i = 0; i < k->count; i++) {
+    int64_t mask = -(int64_t)taken[i];
+    value += k->values[i] & mask;
+    weight += k->weights[i] & mask;
+  }
+  s->open_value = value;
+  s->open_weight = weight;
+}
+
+DZO_CLONES static void widen(uint64_t count, const uint8_t *taken, int64_t *out) {
+  for (uint64_t i = 0; i < count; i++)
+    out[i] = taken[i];
+}
+
 /* Write which items are taken; `taken` NULL: all that are open. */
 static sums spread(const dzo_knapsack_instance *k, const uint8_t *taken, bool whole, int64_t *out) {
   sums s = {0, 0, 0, 0};
   if (whole) {
-    for (uint64_t i = 0; i < k->count; i++) {
-      int64_t mask = -(int64_t)taken[i];
-      s.open_value += k->values[i] & mask;
-      s.open_weight += k->weights[i] & mask;
-    }
-    for (uint64_t i = 0; out != NULL && i < k->count; i++)
-      out[i] = taken[i];
+    add_taken(k, taken, &s);
+    if (out != NULL)
+      widen(k->count, taken, out);
     return s;
   }
   for (uint64_t i = 0, at = 0; i < k->count; i++) {
