@@ -328,34 +328,35 @@ static double dense_subsets(const knapsack_problem *p, double hits) {
   return 1 + sqrt(hits * 2.5 * sqrt(squares) / (double)common_divisor(p->weight, p->items));
 }
 
-/* Lists of `subsets`, walked over once for each choice of what has no memory. */
-static double seconds_of(double subsets, double room, const double rate[2], bool sums) {
+/* Subsets that are looked at: both lists double until they have `subsets`, may be merged for
+ * `later` items more, and are walked over once for each choice of what has no memory. */
+static double work_of(double subsets, double room, double later) {
   double fit = fmin(subsets, room), walks = (subsets / fit) * (subsets / fit);
-  return (4 * fit + 2 * fit * walks) / rate[sums ? 0 : 1];
+  return 4 * fit + 2 * fit * (walks + later);
 }
 
 static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
-  enum { PRUNED_ITEMS = 34, PRUNED_SUBSETS = 3000 };
+  enum { PRUNED_ITEMS = 34, PRUNED_SUBSETS = 3000, MOST_WALKS = 4096 };
   bool sums = is_proportional(problem), narrow = knapsack_is_narrow(problem);
   double each = sums ? 8 : narrow ? 16 : 32, items = problem->items;
+  double begin = 1e-6 + items * items * 3e-9, rate = CPU_RATE[!sums] / (narrow ? 1 : 3);
   double all = fmin(exp2(items / 2), (double)problem->capacity), likely = all;
+  double later = fmax(items - 2 * log2(all), 0);
   if (sums)
     likely = fmin(all, dense_subsets(problem, two_list_usual.hits));
   else if (spread_of(problem) > 1e-3)
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
-  double begin = 1e-6 + items * items * 3e-9, slow = narrow ? 1 : 3;
   double room = fmax((double)memory_of(job) / each / 4, 1);
-  bool gpu = job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from;
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
-  e.seconds = begin + slow * seconds_of(likely, room, CPU_RATE, sums);
-  e.worst = begin + slow * seconds_of(all, room, CPU_RATE, sums);
-  if (!gpu)
-    return e;
-  room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
-  e.seconds = begin + GPU_BEGIN + seconds_of(likely, room, GPU_RATE, sums);
-  e.worst = begin + GPU_BEGIN + seconds_of(all, room, GPU_RATE, sums);
-  e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from);
-  e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
+  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from) {
+    room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
+    rate = GPU_RATE[!sums];
+    begin += GPU_BEGIN;
+    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from);
+    e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
+  }
+  e.seconds = begin + work_of(likely, room, likely < all ? 0 : later) / rate;
+  e.worst = all > MOST_WALKS * room ? INFINITY : begin + 2 * work_of(all, room, later) / rate;
   return e;
 }
 
