@@ -32,11 +32,26 @@ static int count(dzo_context *context) {
   return good;
 }
 
+static int fill(dzo_context *context) {
+  static const int64_t values[] = {6, 10, 12}, weights[] = {1, 2, 3};
+  dzo_knapsack_instance instance;
+  dzo_knapsack_instance_init(&instance);
+  instance.count = 3;
+  instance.values = values;
+  instance.weights = weights;
+  instance.capacity = 5;
+  dzo_knapsack *knapsack = NULL;
+  int good = dzo_knapsack_run(context, &instance, NULL, &knapsack) == DZO_OK &&
+             dzo_knapsack_value(knapsack).low == 22 && dzo_knapsack_count(knapsack) == 2;
+  dzo_knapsack_destroy(knapsack);
+  return good;
+}
+
 int main(void) {
   dzo_context *context = NULL;
   if (dzo_context_create(NULL, &context) != DZO_OK)
     return 1;
-  int good = solve(context) && count(context);
+  int good = solve(context) && count(context) && fill(context);
   dzo_edge_list *none = NULL;
   good = good && dzo_edge_list_read(context, "no such file", NULL, &none) == DZO_E_IO;
   if (!good)
