@@ -74,6 +74,7 @@ typedef struct cli_operand {
   const char *const *later;   /* words of the design that this version does not know, or NULL */
   const char *help;
   bool optional; /* as are all behind it */
+  bool repeated; /* the last: once or more often; all words are in cli_call.words */
 } cli_operand;
 
 enum { CLI_MAX_OPTIONS = 48, CLI_MAX_OPERANDS = 4 };
@@ -99,6 +100,7 @@ extern const cli_command cli_generate_command;
 extern const cli_command cli_convert_command;
 extern const cli_command cli_verify_command;
 extern const cli_command cli_bench_command;
+extern const cli_command cli_knapsack_command;
 
 /* One run of a command, its context made. */
 struct cli_call {
@@ -106,7 +108,8 @@ struct cli_call {
   void *settings;           /* of command->settings_size */
   const cli_common *common; /* the same */
   int operand_count;
-  const char *operands[CLI_MAX_OPERANDS];
+  const char *operands[CLI_MAX_OPERANDS]; /* the first ones */
+  char *const *words;                     /* all, operand_count */
   uint64_t given; /* bit i: the i-th of the command's own options was on the command line */
   dzo_context *context;
   cli_progress progress;

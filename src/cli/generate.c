@@ -19,12 +19,11 @@ typedef struct generate_job {
   double generate, verify, write, total; /* seconds */
 } generate_job;
 
-static const char *const kinds[] = {"rmat", "ssca2", "uniform", "grid", "keys", NULL};
-static const char *const later[] = {"knapsack", NULL};
-/* Those of graphs, and those of keys. */
-static const char *const formats[] = {"auto",   "mtx",   "dimacs",   "snap", "csv",
-                                      "konect", "metis", "graphhpc", "egr",  "gap",
-                                      "galois", "dzo",   "npy",      "raw",  NULL};
+static const char *const kinds[] = {"rmat", "ssca2", "uniform", "grid", "keys", "knapsack", NULL};
+/* Those of graphs, those of keys, and those of knapsacks. */
+static const char *const formats[] = {"auto",  "mtx",      "dimacs",   "snap",   "csv",    "konect",
+                                      "metis", "graphhpc", "egr",      "gap",    "galois", "dzo",
+                                      "npy",   "raw",      "pisinger", "jooken", "plain",  NULL};
 static const char *const weight_types[] = {"f64", "f32", "u32", "none", NULL};
 
 static dzo_generator generator_of(const char *kind) {
@@ -45,11 +44,12 @@ static dzo_weight_type weight_type_of(const char *name) {
   return types[i];
 }
 
-enum { KEYS = 31 }; /* a bit beyond those of the generators */
+enum { KNAPSACK = 30, KEYS = 31 }; /* bits beyond those of the generators */
 
 /* Options that mean nothing for this kind are mistakes. */
 static cli_exit check_options(const cli_call *call, const char *kind, unsigned bit) {
-  static const unsigned keys = 1U << KEYS, graphs = ~(1U << KEYS);
+  static const unsigned keys = 1U << KEYS, knapsack = 1U << KNAPSACK;
+  static const unsigned graphs = ~(1U << KEYS | 1U << KNAPSACK);
   static const struct {
     const char *option;
     unsigned kinds; /* bit of each kind that takes it */
@@ -62,9 +62,13 @@ static cli_exit check_options(const cli_call *call, const char *kind, unsigned b
               {"count", keys},
               {"distribution", keys},
               {"type", keys},
-              {"range", keys},
+              {"range", keys | knapsack},
               {"distinct", keys},
-              {"exponent", keys}};
+              {"exponent", keys},
+              {"class", knapsack},
+              {"items", knapsack},
+              {"part", knapsack},
+              {"parts", knapsack}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (!cli_given(call, rows[i].option) || (rows[i].kinds >> bit & 1) != 0)
       continue;
@@ -78,9 +82,16 @@ static cli_exit check_usage(const generate_job *job) {
   cli_exit result = check_options(job->call, job->kind, (unsigned)job->generator);
   if (result != CLI_DONE)
     return result;
+  static const char *const others[][2] = {{"npy", "keys"},
+                                          {"raw", "keys"},
+                                          {"pisinger", "knapsack"},
+                                          {"jooken", "knapsack"},
+                                          {"plain", "knapsack"}};
   const char *format = job->settings->format;
-  if (strcmp(format, "npy") == 0 || strcmp(format, "raw") == 0) {
-    cli_error("generate: --format: %s is for keys alone", format);
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (strcmp(format, others[i][0]) != 0)
+      continue;
+    cli_error("generate: --format: %s is for %s alone", format, others[i][1]);
     return CLI_USAGE;
   }
   if (strcmp(job->settings->output, "-") != 0)
@@ -236,10 +247,14 @@ static cli_exit generate_graph(cli_call *call) {
 }
 
 static cli_exit run(cli_call *call) {
-  if (strcmp(call->operands[0], "keys") != 0)
+  const char *kind = call->operands[0];
+  bool keys = strcmp(kind, "keys") == 0;
+  if (!keys && strcmp(kind, "knapsack") != 0)
     return generate_graph(call);
-  cli_exit result = check_options(call, "keys", KEYS);
-  return result == CLI_DONE ? generate_keys(call) : result;
+  cli_exit result = check_options(call, kind, keys ? KEYS : KNAPSACK);
+  if (result != CLI_DONE)
+    return result;
+  return keys ? generate_keys(call) : generate_knapsack(call);
 }
 
 #define SETTING(member) .offset = offsetof(generate_settings, member)
@@ -271,11 +286,14 @@ static const cli_option options[] = {
     {.name = "format",
      .kind = CLI_CHOICE,
      .choices = formats,
+     .argument = "FORMAT",
      .initial = "auto",
      SETTING(format),
-     .help = "Format to write. auto goes by the suffix of FILE, and is mtx for a graph on standard "
-             "output. keys: csv, npy or raw (little-endian numbers); csv where the suffix says "
-             "nothing."},
+     .help =
+         "Format to write: mtx, dimacs, snap, csv, konect, metis, graphhpc, egr, gap, galois or "
+         "dzo. auto goes by the suffix of FILE, and is mtx for a graph on standard "
+         "output. keys: csv, npy or raw (little-endian numbers); csv where the suffix says "
+         "nothing. knapsack: plain, pisinger, jooken or csv; plain without it."},
     {.name = "output",
      .letter = 'o',
      .kind = CLI_FILE,
@@ -335,7 +353,9 @@ static const cli_option options[] = {
      .minimum = 1,
      .maximum = UINT64_MAX,
      SETTING(range),
-     .help = "keys: from 0 to N - 1; without it, all that the type has."},
+     .help =
+         "keys: from 0 to N - 1; without it, all that the type has. knapsack: about the largest "
+         "value and weight, 10 to 1e17; without it, 1000."},
     {.name = "distinct",
      .kind = CLI_COUNT,
      .argument = "N",
@@ -352,24 +372,62 @@ static const cli_option options[] = {
      .most = 16,
      SETTING(exponent),
      .help = "keys, zipf: how skewed."},
+    {.name = "class",
+     .kind = CLI_CHOICE,
+     .choices = generate_classes,
+     .argument = "CLASS",
+     .initial = "uncorrelated",
+     SETTING(kind),
+     .help = "knapsack: uncorrelated, weakly-correlated, strongly-correlated, "
+             "inverse-strongly-correlated, almost-strongly-correlated, subset-sum, "
+             "even-odd-subset-sum, even-odd, similar-weights, spanner-uncorrelated, "
+             "spanner-weakly-correlated, spanner-strongly-correlated, "
+             "multiple-strongly-correlated, profit-ceiling, circle or finkelstein."},
+    {.name = "items",
+     .kind = CLI_COUNT,
+     .argument = "N",
+     .initial = "100",
+     .minimum = 0,
+     .maximum = DZO_KNAPSACK_ITEMS,
+     SETTING(items),
+     .help = "knapsack: how many."},
+    {.name = "part",
+     .kind = CLI_COUNT,
+     .argument = "H",
+     .initial = "50",
+     .minimum = 0,
+     .maximum = UINT64_MAX,
+     SETTING(part),
+     .help = "knapsack: the capacity is H/P of the sum of the weights."},
+    {.name = "parts",
+     .kind = CLI_COUNT,
+     .argument = "P",
+     .initial = "101",
+     .minimum = 1,
+     .maximum = UINT64_MAX,
+     SETTING(parts),
+     .help = "knapsack: see --part."},
     {.name = NULL}};
 
 static const char *const examples[] = {
     "dzo generate rmat --scale 20 -o rmat.mtx",
     "dzo generate ssca2 --scale 16 --format graphhpc -o ssca2-16",
     "dzo generate grid --scale 22 --weights u32 --format snap | dzo msf -",
-    "dzo generate keys --count 1000000 --distribution zipf --type u64 -o keys.npy", NULL};
+    "dzo generate keys --count 1000000 --distribution zipf --type u64 -o keys.npy",
+    "dzo generate knapsack --class circle --items 5000 --range 1000000 -o circle.txt",
+    NULL};
 
 const cli_command cli_generate_command = {
     .name = "generate",
-    .summary = "Generate a graph, or keys; rmat and ssca2 are those of the GraphHPC-2015 contest, "
-               "bit for bit",
+    .summary = "Generate graphs, keys or knapsacks; rmat and ssca2 are those of GraphHPC-2015, bit "
+               "for bit",
     .operands = {{.name = "KIND",
                   .choices = kinds,
-                  .later = later,
-                  .help = "rmat: a skewed random graph; ssca2: cliques with links between them; "
-                          "uniform: both ends of each edge drawn evenly; grid: a square grid with "
-                          "holes, much like roads; keys: integers to fill hash tables with."}},
+                  .help =
+                      "rmat: a skewed random graph; ssca2: cliques with links between them; "
+                      "uniform: both ends of each edge drawn evenly; grid: a square grid with "
+                      "holes, much like roads; keys: integers to fill hash tables with; knapsack: "
+                      "items of one of the classes of the literature."}},
     .options = options,
     .settings_size = sizeof(generate_settings),
     .examples = examples,

@@ -4,6 +4,7 @@
 #define DZO_CLI_GENERATE_H
 
 #include "cli/cli.h"
+#include "dzo/knapsack.h"
 
 typedef struct generate_settings {
   cli_common common;
@@ -22,11 +23,19 @@ typedef struct generate_settings {
   uint64_t range;    /* 0: all of the type */
   uint64_t distinct; /* 0: not given */
   double exponent;
+  /* Knapsacks; `range` too */
+  const char *kind; /* the class */
+  uint64_t items;
+  uint64_t part, parts; /* the capacity is this part of the weights */
 } generate_settings;
 
 extern const char *const generate_distributions[];
 extern const char *const generate_key_types[];
 
+extern const char *const generate_classes[]; /* by dzo_knapsack_class */
+
+/* dzo generate knapsack. */
+cli_exit generate_knapsack(cli_call *call);
 /* dzo generate keys. */
 cli_exit generate_keys(cli_call *call);
 

@@ -130,8 +130,8 @@ void cli_print_command_help(FILE *out, const cli_command *command) {
 
 void cli_print_program_help(FILE *out) {
   (void)fputs("Usage: dzo COMMAND [OPTIONS] FILE...\n\n"
-              "Spanning forests of huge weighted graphs, and hash tables of integers, on all the\n"
-              "processors of a machine.\n"
+              "Spanning forests of huge weighted graphs, hash tables of integers, and knapsacks\n"
+              "solved exactly, on all the processors of a machine.\n"
               "Results go to standard output, everything else to standard error.\n\n"
               "Commands:\n",
               out);
@@ -144,6 +144,7 @@ void cli_print_program_help(FILE *out) {
   (void)fputs("\nExamples:\n"
               "  dzo msf roads.gr.gz\n"
               "  dzo generate rmat --scale 20 -o rmat.mtx && dzo msf rmat.mtx --verify --json\n"
-              "  dzo table count words.csv --column id --top 10\n",
+              "  dzo table count words.csv --column id --top 10\n"
+              "  dzo knapsack items.csv --capacity 20.5\n",
               out);
 }

@@ -143,6 +143,11 @@ void cli_json_null(cli_json *json, const char *key) {
   (void)fputs("null", json->out);
 }
 
+void cli_json_number(cli_json *json, const char *key, const char *text) {
+  begin_member(json, key);
+  (void)fputs(text, json->out);
+}
+
 void cli_json_sum(cli_json *json, const char *key, dzo_weight_sum sum) {
   if (sum.type == DZO_WEIGHT_F32 || sum.type == DZO_WEIGHT_F64) {
     cli_json_real(json, key, sum.real);

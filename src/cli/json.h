@@ -32,6 +32,8 @@ void cli_json_real(cli_json *json, const char *key, double real);
 /* A time: microseconds are enough. */
 void cli_json_seconds(cli_json *json, const char *key, double seconds);
 void cli_json_flag(cli_json *json, const char *key, bool flag);
+/* A number that is text already. */
+void cli_json_number(cli_json *json, const char *key, const char *text);
 void cli_json_null(cli_json *json, const char *key);
 void cli_json_sum(cli_json *json, const char *key, dzo_weight_sum sum);
 

@@ -9,8 +9,9 @@
 #include "cli/signals.h"
 
 const cli_command *const cli_commands[] = {
-    &cli_info_command,    &cli_msf_command,    &cli_table_command, &cli_generate_command,
-    &cli_convert_command, &cli_verify_command, &cli_bench_command, NULL};
+    &cli_info_command,     &cli_msf_command,      &cli_table_command,
+    &cli_knapsack_command, &cli_generate_command, &cli_convert_command,
+    &cli_verify_command,   &cli_bench_command,    NULL};
 
 enum { SETTINGS_SIZE = 1024, SIGNAL_EXIT = 128, SIGPIPE_EXIT = 141 };
 
@@ -21,14 +22,8 @@ static const cli_command *find_command(const char *name) {
   return NULL;
 }
 
-/* Commands of the design that this version lacks. */
-static bool comes_later(const char *name) { return strcmp(name, "knapsack") == 0; }
-
 static int unknown_command(const char *name) {
-  if (comes_later(name))
-    cli_error("%s: not in this version of dzo (%s)", name, dzo_version());
-  else
-    cli_error("there is no command '%s'; see dzo --help", name);
+  cli_error("there is no command '%s'; see dzo --help", name);
   return CLI_USAGE;
 }
 

@@ -119,8 +119,9 @@ static void print_head(FILE *out, const cli_command *command) {
   (void)fprintf(
       out, ".TH %s 1 \"\" \"dzo %s\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\ndzo%s%s \\- ", title,
       dzo_version(), command != NULL ? "\\-" : "", command != NULL ? command->name : "");
-  print_escaped(
-      out, command != NULL ? command->summary : "spanning forests of huge weighted graphs", true);
+  print_escaped(out,
+                command != NULL ? command->summary : "spanning forests, hash tables and knapsacks",
+                true);
   (void)fputs("\n.SH SYNOPSIS\n", out);
   print_escaped(out, text, true);
   (void)fputc('\n', out);

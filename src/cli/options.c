@@ -174,16 +174,21 @@ static cli_exit wrong_word(const cli_call *call, const cli_operand *operand, con
 
 static cli_exit parse_operands(cli_call *call, int argc, char **argv) {
   const cli_operand *operand = call->command->operands;
-  for (int i = optind; i < argc; i++, operand++) {
+  call->words = argv + optind;
+  for (int i = optind; i < argc; i++) {
     if (operand->name == NULL)
       return usage_error(call, "too many operands: ", argv[i]);
     if (operand->choices != NULL && !contains(operand->choices, argv[i]))
       return wrong_word(call, operand, argv[i]);
     if (argv[i][0] == '\0')
       return usage_error(call, "an empty name for ", operand->name);
-    call->operands[call->operand_count++] = argv[i];
+    if (call->operand_count < CLI_MAX_OPERANDS)
+      call->operands[call->operand_count] = argv[i];
+    call->operand_count++;
+    operand += operand->repeated ? 0 : 1;
   }
-  if (operand->name != NULL && !operand->optional)
+  bool given = operand->repeated && call->operand_count > operand - call->command->operands;
+  if (operand->name != NULL && !operand->optional && !given)
     return usage_error(call, "missing ", operand->name);
   return CLI_DONE;
 }

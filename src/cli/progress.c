@@ -87,6 +87,18 @@ int cli_progress_report(void *user, const char *phase, uint64_t done, uint64_t t
   return 0;
 }
 
+bool cli_progress_due(const cli_progress *progress) {
+  double now = cli_now();
+  return progress->enabled && now - progress->begun >= patience && now - progress->drawn >= period;
+}
+
+void cli_progress_show(cli_progress *progress, const char *text) {
+  (void)fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, text);
+  (void)fflush(stderr);
+  progress->shown = true;
+  progress->drawn = cli_now();
+}
+
 void cli_progress_clear(cli_progress *progress) {
   if (!progress->shown)
     return;

@@ -21,6 +21,9 @@ typedef struct cli_progress {
 void cli_progress_init(cli_progress *progress, bool wanted);
 /* A dzo_progress_fn; `user` is the cli_progress. */
 int cli_progress_report(void *user, const char *phase, uint64_t done, uint64_t total);
+/* A text in the place of the bar, when it is due: not in the first second, nor ten times in one. */
+bool cli_progress_due(const cli_progress *progress);
+void cli_progress_show(cli_progress *progress, const char *text);
 /* Wipe the line, before anything else is written to the terminal. */
 void cli_progress_clear(cli_progress *progress);
 /* The text of the bar, for `width` columns (out of the terminal's hands, so that it can be tested).

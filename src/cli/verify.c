@@ -3,15 +3,9 @@
 /* dzo verify: check an answer from anywhere. */
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/verify.h"
 #include "io/forest.h"
-
-typedef struct verify_settings {
-  cli_common common;
-  const char *format;
-  bool maximum;
-} verify_settings;
 
 typedef struct verify_job {
   cli_call *call;
@@ -28,7 +22,7 @@ static cli_exit read_files(verify_job *job) {
   cli_call *call = job->call;
   dzo_read_options options;
   dzo_read_options_init(&options);
-  options.format = cli_format(job->settings->format);
+  options.format = cli_format(job->settings->knapsack.format);
   call->progress.file_bytes = cli_file_size(job->graph);
   double begun = cli_now();
   dzo_status status = dzo_edge_list_read(call->context, job->graph, &options, &job->list);
@@ -99,15 +93,11 @@ static cli_exit report(verify_job *job) {
   return job->valid != 0 ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit run(cli_call *call) {
+static cli_exit verify_forest(cli_call *call) {
   verify_job job = {.call = call,
                     .settings = call->settings,
                     .graph = call->operands[1],
                     .forest = call->operands[2]};
-  if (strcmp(job.graph, "-") == 0 && strcmp(job.forest, "-") == 0) {
-    cli_error("verify: only one of GRAPH and FOREST can come from standard input");
-    return CLI_USAGE;
-  }
   cli_exit result = read_files(&job);
   if (result == CLI_DONE)
     result = check(&job);
@@ -118,37 +108,105 @@ static cli_exit run(cli_call *call) {
   return result;
 }
 
+static bool contains(const char *const *words, const char *word) {
+  while (*words != NULL && strcmp(*words, word) != 0)
+    words++;
+  return *words != NULL;
+}
+
+/* Options that mean nothing for this kind are mistakes. */
+static const char *problem_of(const cli_call *call, bool knapsack) {
+  static const char *const columns[] = {"capacity",     "value-column", "weight-column",
+                                        "count-column", "name-column",  NULL};
+  const verify_settings *s = call->settings;
+  for (const char *const *name = columns; !knapsack && *name != NULL; name++)
+    if (cli_given(call, *name))
+      return "--capacity and the columns are for knapsack";
+  if (knapsack && s->maximum)
+    return "--maximum is for msf";
+  if (!contains(knapsack ? cli_knapsack_formats : cli_formats, s->knapsack.format))
+    return knapsack ? "--format: that is a format of graphs" : "--format: that is one of knapsacks";
+  if (strcmp(call->operands[1], "-") == 0 && strcmp(call->operands[2], "-") == 0)
+    return knapsack ? "only one of INPUT and CLAIM can come from standard input"
+                    : "only one of GRAPH and FOREST can come from standard input";
+  return NULL;
+}
+
+static cli_exit run(cli_call *call) {
+  bool knapsack = strcmp(call->operands[0], "knapsack") == 0;
+  const char *problem = problem_of(call, knapsack);
+  if (problem != NULL) {
+    cli_error("verify: %s", problem);
+    return CLI_USAGE;
+  }
+  return knapsack ? verify_knapsack(call) : verify_forest(call);
+}
+
 #define SETTING(member) .offset = offsetof(verify_settings, member)
 
-static const char *const kinds[] = {"msf", NULL};
-static const char *const later[] = {"knapsack", NULL};
+static const char *const kinds[] = {"msf", "knapsack", NULL};
+/* Those of graphs, and those of knapsacks. */
+static const char *const formats[] = {"auto",     "mtx",      "dimacs", "snap", "csv",    "konect",
+                                      "metis",    "graphhpc", "egr",    "gap",  "galois", "dzo",
+                                      "pisinger", "jooken",   "plain",  "fsu",  NULL};
 
 static const cli_option options[] = {
     {.name = "format",
      .kind = CLI_CHOICE,
-     .choices = cli_formats,
+     .choices = formats,
+     .argument = "FORMAT",
      .initial = "auto",
-     SETTING(format),
-     .help = "Format of GRAPH. auto finds it by content, never by suffix."},
+     SETTING(knapsack.format),
+     .help = "Format of INPUT, as for dzo msf or dzo knapsack. auto finds it by content, never by "
+             "suffix."},
     {.name = "maximum",
      .kind = CLI_FLAG,
      SETTING(maximum),
-     .help = "FOREST is to be a maximum spanning forest instead of a minimum one."},
+     .help = "msf: CLAIM is to be a maximum spanning forest instead of a minimum one."},
+    {.name = "capacity",
+     .kind = CLI_TEXT,
+     .argument = "W",
+     SETTING(knapsack.capacity),
+     .help = "knapsack: the capacity, for files that hold none, or in the place of theirs."},
+    {.name = "value-column",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     SETTING(knapsack.value_column),
+     .help = "knapsack, csv: this and the next three as for dzo knapsack."},
+    {.name = "weight-column",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     SETTING(knapsack.weight_column),
+     .help = "knapsack, csv: the column of weights."},
+    {.name = "count-column",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     SETTING(knapsack.count_column),
+     .help = "knapsack, csv: the column of copies."},
+    {.name = "name-column",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     SETTING(knapsack.name_column),
+     .help = "knapsack, csv: the column of names."},
     {.name = NULL}};
 
-static const char *const examples[] = {"dzo verify msf roads.gr.gz forest.txt",
-                                       "dzo verify msf rmat-10 rmat-10.mst --json", NULL};
+static const char *const examples[] = {
+    "dzo verify msf roads.gr.gz forest.txt", "dzo verify msf rmat-10 rmat-10.mst --json",
+    "dzo verify knapsack items.csv chosen.txt --capacity 20.5", NULL};
 
 const cli_command cli_verify_command = {
     .name = "verify",
     .summary = "Check an answer from anywhere, by an algorithm that shares nothing with the solver",
     .operands =
-        {{.name = "KIND", .choices = kinds, .later = later, .help = "msf: a spanning forest."},
-         {.name = "GRAPH", .help = "The graph file."},
-         {.name = "FOREST",
+        {{.name = "KIND",
+          .choices = kinds,
+          .help = "msf: a spanning forest; knapsack: a choice of items."},
+         {.name = "INPUT", .help = "The graph file, or the instances."},
+         {.name = "CLAIM",
           .help = "The forest: lines `edge u v weight`, `u v [weight]` or `edge`, the "
                   "contest's .mst, a .npy array of edge numbers, or a Matrix Market "
-                  "matrix; found by content."}},
+                  "matrix; found by content. Or the choice: lines `item [copies]`, items numbered "
+                  "from 0, as dzo knapsack -o writes them, or a 0 or 1 for each item."}},
     .options = options,
     .settings_size = sizeof(verify_settings),
     .examples = examples,

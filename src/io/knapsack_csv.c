@@ -106,8 +106,8 @@ static dzo_status find_asked(dzo_knapsack_reading *r, const header *h, const cha
 static dzo_status refuse_missing(dzo_knapsack_reading *r, const header *h, role wanted) {
   if (!h->names)
     return DZO_KNAPSACK_REFUSE(r, DZO_E_FORMAT,
-                               "the first line names no columns; which of them are the values and "
-                               "the weights?");
+                               "the first line names no columns; tell which (--value-column, "
+                               "--weight-column)");
   return DZO_KNAPSACK_REFUSE(r, DZO_E_FORMAT, "no column of the %ss: none is called %s, %s or %s",
                              role_names[wanted], usual[wanted][0], usual[wanted][1],
                              usual[wanted][4]);

@@ -221,8 +221,8 @@ static dzo_status take_capacity(dzo_knapsack_reading *r, dzo_word word, int64_t 
   dzo_decimal decimal;
   char shown[DZO_SHOWN_BYTES];
   if (given == NULL && word.length == 0)
-    return dzo_fail(r->context, DZO_E_ARGUMENT, "%s: this format holds no capacity; give it",
-                    r->name);
+    return dzo_fail(r->context, DZO_E_ARGUMENT,
+                    "%s: this format holds no capacity; give one (--capacity)", r->name);
   if (given == NULL) {
     uint64_t line = r->lines.number;
     if (r->capacity_line != 0)
@@ -249,7 +249,7 @@ dzo_status dzo_knapsack_close(dzo_knapsack_reading *r, dzo_knapsack_format forma
                                 .value_places = r->places[DZO_QUANTITY_VALUE],
                                 .weight_places = r->places[DZO_QUANTITY_WEIGHT],
                                 .name = UINT64_MAX,
-                                .has_optimum = optimum != NULL,
+                                .has_optimum = optimum != NULL && r->options->capacity == NULL,
                                 .optimum = optimum != NULL ? *optimum : 0};
   DZO_TRY(make_instance_room(r->context, set));
   DZO_TRY(take_capacity(r, capacity, &set->capacities[set->count]));

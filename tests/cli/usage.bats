@@ -3,7 +3,7 @@
 # Copyright The dzo authors
 load helper
 
-COMMANDS="info msf table generate convert verify bench"
+COMMANDS="info msf table knapsack generate convert verify bench"
 
 # DZO_UPDATE_GOLDEN=1 rewrites what is compared here.
 golden() {
@@ -96,8 +96,7 @@ msf g.gr --components g.gr|the output would replace GRAPH
 msf --stream --sort g.gr|--sort needs the whole graph in memory
 msf --stream --verify -|--verify reads the graph again
 generate|missing KIND
-generate word|KIND 'word' is none of rmat, ssca2, uniform, grid, keys
-generate knapsack|generate knapsack: not in this version
+generate word|KIND 'word' is none of rmat, ssca2, uniform, grid, keys, knapsack
 generate rmat --scale 0|--scale: '0' is not a whole number from 1 to 31
 generate rmat --scale 32|--scale: '32'
 generate rmat --degree -1|--degree: '-1' is not a number from 0 to
@@ -137,11 +136,14 @@ convert g.gr out.foo|does not say its format; give --output-format
 convert g.gr - --json|--json needs the graph in a file
 convert g.gr - --verify|--verify needs the graph in a file
 verify|missing KIND
-verify knapsack a b|verify knapsack: not in this version
-verify word a b|KIND 'word' is none of msf
-verify msf g.gr|missing FOREST
+verify word a b|KIND 'word' is none of msf, knapsack
+verify msf g.gr|missing CLAIM
+verify msf g.gr f --capacity 4|--capacity and the columns are for knapsack
+verify msf g.gr f --format pisinger|--format: that is one of knapsacks
+verify knapsack - -|only one of INPUT and CLAIM
+verify knapsack a b --maximum|--maximum is for msf
+verify knapsack a b --format mtx|--format: that is a format of graphs
 verify msf - -|only one of GRAPH and FOREST
-bench knapsack|bench knapsack: not in this version
 table|missing OPERATION
 table word g.gr|OPERATION 'word' is none of count, distinct, join, lookup
 table count|missing FILE
@@ -169,7 +171,28 @@ table join g.gr g.gr --sort key|--sort is not for join
 table lookup g.gr g.gr --aggregate sum|--aggregate is not for lookup
 table lookup g.gr h -o ./g.gr|the output would replace an input
 table count g.gr --sort size|--sort: 'size' is none of key, count, none
-knapsack g.gr|knapsack: not in this version
+knapsack|missing FILE...
+knapsack - a -|only one FILE can be standard input
+knapsack g.gr -o g.gr|the output would replace an input
+knapsack g.gr -o - --json|only one of -o - and --json
+knapsack g.gr --fixed 3|--fixed is for --algorithm hybrid
+knapsack g.gr --algorithm hybrid --fixed 41|--fixed: '41' is not a whole number from 1 to 40
+knapsack g.gr --algorithm magic|--algorithm: 'magic' is none of auto, brute-force
+knapsack g.gr --format mtx|--format: 'mtx' is none of auto, pisinger
+knapsack g.gr --time-limit -1|--time-limit: '-1' is not a number from 0 to
+knapsack g.gr --capacity=|--capacity: is empty
+generate rmat --class circle|--class is not for rmat
+generate rmat --range 4|--range is not for rmat
+generate keys --items 4|--items is not for keys
+generate knapsack --count 4|--count is not for knapsack
+generate knapsack --scale 4|--scale is not for knapsack
+generate knapsack --class ring|--class: 'ring' is none of uncorrelated
+generate knapsack --range 9|a range of 9 is not in 10..100000000000000000
+generate knapsack --part 2 --parts 1|a capacity of 2/1 of the weights
+generate knapsack --range 100000000000000000 --items 1000|does not fit 64 bits
+generate knapsack --format mtx|--format: mtx is none of auto, pisinger, jooken, plain, csv
+generate knapsack --json|--json needs the instance in a file
+generate rmat --format plain|--format: plain is for knapsack alone
 help frobnicate|there is no command 'frobnicate'
 END
 }

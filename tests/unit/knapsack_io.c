@@ -296,7 +296,7 @@ static void test_capacities(void **state) {
   options.capacity = "10000000000000000000";
   expect("1 7\n1 2\n", &options, "the capacity 10000000000000000000 does not fit 64 bits*");
   options.capacity = NULL;
-  expect("value,weight\n1,2\n", &options, "file: this format holds no capacity; give it");
+  expect("value,weight\n1,2\n", &options, "file: this format holds no capacity; give one (--capacity)");
 }
 
 static void test_malformed(void **state) {
