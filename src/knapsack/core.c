@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* The core method: few items are in doubt, those of about the break item's worth (D. Pisinger, "A
- * minimal algorithm for the 0-1 knapsack problem", Operations Research 45, 1997). In stages, each
- * for what the one before left:
- *   1. the break item, a greedy set, the bound of Dantzig; what that does not decide is the core;
- *   2. the likeliest items of the core, for a good set; then all of it, if states stay few;
+/* The core method: few items are in doubt, those of about the break item's
+ * worth (D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem",
+ * Operations Research 45, 1997). In stages, each for what the one before left:
+ *   1. the break item, a greedy set, the bound of Dantzig; what that does not
+ * decide is the core;
+ *   2. the likeliest items of the core, for a good set; then all of it, if
+ * states stay few;
  *   3. equal and proportional items joined, and again from 1;
- *   4. a second constraint, which gives two problems of smaller bounds, and with each 2 again;
+ *   4. a second constraint, which gives two problems of smaller bounds, and
+ * with each 2 again;
  *   5. these once more with as many states as memory allows. */
 #include <math.h>
 #include <stdio.h>
@@ -56,8 +59,8 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
   return run.stopped ? DZO_OK : run.status;
 }
 
-/* A guess from the field's measurements: sorting for easy data, lists that fill the range of the
- * coefficients for data whose values hang on their weights. */
+/* A guess from the field's measurements: sorting for easy data, lists that fill
+ * the range of the coefficients for data whose values hang on their weights. */
 static knapsack_estimate estimate(const knapsack_problem *p, const knapsack_job *job) {
   (void)job;
   double n = p->items,

@@ -86,6 +86,7 @@ double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t targ
  */
 
 core_wide core_worth(const core_frame *f, uint32_t item);
+double core_rough_worth(const core_frame *f, uint32_t item);
 /* The scaled value that a better set reaches at least. */
 core_wide core_target(const core_frame *f);
 static inline bool core_is_proved(const core_frame *f) { return f->bound < core_target(f); }
@@ -119,7 +120,7 @@ typedef struct core_line {
   core_wide weight, side, rest;
 } core_line;
 
-enum { CORE_LINES = 4 };
+enum { CORE_LINES = 3 };
 
 typedef struct core_lines {
   bool wide;
@@ -153,7 +154,8 @@ dzo_status core_list_init(core_list *list, core_run *run);
 void core_list_free(core_list *list);
 /* Add states with the item flipped, and keep those above the lines. */
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines);
-/* All items of the frame's order but those marked, each flipped alone. */
+/* Items of the frame's order but those marked, each flipped alone: all, or some
+ * thousands. `room` is for twice (the order and two more). */
 dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t *marked,
                              core_ranked *room);
 /* Flip in `set` what the state flips. */
@@ -175,7 +177,8 @@ dzo_status core_prove(core_frame *f, uint64_t limit, uint64_t work, bool *done);
 /* Look for a better set by few items: order[0 .. count - 1] of `near`, the
  * first `half` in one list, the others in another; and by these with any one
  * item of the whole order of f. */
-dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit);
+dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
+                        bool *done);
 
 /* ---- core_sides.c: a second constraint
  * ------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Lagrange's bound of a frame, and what it decides: an item whose worth the other way round takes
- * the bound below what is known stays as it is (R. S. Dembo and P. L. Hammer, "A reduction
- * algorithm for knapsack problems", Methods of Operations Research 36, 1980). */
+/* Lagrange's bound of a frame, and what it decides: an item whose worth the
+ * other way round takes the bound below what is known stays as it is (R. S.
+ * Dembo and P. L. Hammer, "A reduction algorithm for knapsack problems",
+ * Methods of Operations Research 36, 1980). */
 #include <math.h>
 
 #include "base/memory.h"
@@ -24,6 +25,10 @@ core_wide core_worth(const core_frame *f, uint32_t item) {
   if (!f->wide)
     return narrow_worth(f, item);
   return f->scale * v->value[item] - f->by_weight * v->weight[item] - f->by_side * side_of(f, item);
+}
+
+double core_rough_worth(const core_frame *f, uint32_t item) {
+  return f->wide ? (double)core_worth(f, item) : (double)narrow_worth(f, item);
 }
 
 core_wide core_target(const core_frame *f) { return (f->level->best + 1) * f->scale; }
@@ -116,7 +121,7 @@ dzo_status core_frame_sort(core_frame *f) {
   const core_level *v = f->level;
   for (uint32_t i = 0; i < f->count; i++) {
     uint32_t item = f->order[i];
-    double loss = fabs((double)core_worth(f, item));
+    double loss = fabs(core_rough_worth(f, item));
     if (f->side != NULL) /* equal losses: near the plain break first */
       loss += 1e-3 * fabs(scale * (double)v->value[item] - plain * (double)v->weight[item]);
     r[i] = (core_ranked){loss, item};

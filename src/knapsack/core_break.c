@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Orders of the core method. The break item is found without sorting: a sample says about where it
- * is, and what is surely before or behind is left out (E. Balas and E. Zemel, "An algorithm for
- * large zero-one knapsack problems", Operations Research 28, 1980; the sample as in R. W. Floyd and
- * R. L. Rivest, "Expected time bounds for selection", CACM 18, 1975). */
+/* Orders of the core method. The break item is found without sorting: a sample
+ * says about where it is, and what is surely before or behind is left out (E.
+ * Balas and E. Zemel, "An algorithm for large zero-one knapsack problems",
+ * Operations Research 28, 1980; the sample as in R. W. Floyd and R. L. Rivest,
+ * "Expected time bounds for selection", CACM 18, 1975). */
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +52,8 @@ void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
     memcpy(r, from, count * sizeof *r);
 }
 
-/* What weighs `target` of a sample, sorted by rising key, as of all: its position. */
+/* What weighs `target` of a sample, sorted by rising key, as of all: its
+ * position. */
 static uint32_t position(const core_ranked *sample, uint32_t count, const int64_t *weight,
                          double share) {
   double all = 0, sum = 0;
@@ -108,7 +110,8 @@ static double find_sorted(const double *key, const int64_t *weight, uint32_t cou
   return -INFINITY;
 }
 
-/* The keys between which the break is likely, or one key if that is all that helps. */
+/* The keys between which the break is likely, or one key if that is all that
+ * helps. */
 static void guess(const double *key, const int64_t *weight, uint32_t count, double share,
                   bool narrow, double *low, double *high) {
   core_ranked sample[SAMPLE], room[SAMPLE];

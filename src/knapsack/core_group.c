@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Joining items. Equal ones differ only in number: k of them are replaced by bundles of 1, 2, 4,
- * ..., and the rest, of which some make any number up to k (multiplicity reduction: R. da Silva,
- * T. de Queiroz, R. Schouery, arXiv:2604.05232, 2026). Items that are multiples a_1 <= a_2 <= ...
- * of one item are as good as that many of it where each a_i is at most 1 more than all before it
- * together, so that every number of it up to the sum can be made. */
-#include <string.h>
+/* Joining items. Equal ones differ only in number: k of them are replaced by
+ * bundles of 1, 2, 4,
+ * ..., and the rest, of which some make any number up to k (multiplicity
+ * reduction: R. da Silva, T. de Queiroz, R. Schouery, arXiv:2604.05232, 2026).
+ * Items that are multiples a_1 <= a_2 <= ... of one item are as good as that
+ * many of it where each a_i is at most 1 more than all before it together, so
+ * that every number of it up to the sum can be made. */
+#include <math.h>
 
 #include "base/memory.h"
 #include "knapsack/core.h"
@@ -68,7 +70,8 @@ static void join_proportional(core_groups *g, uint32_t begin, uint32_t end) {
   const core_level *v = g->level;
   uint32_t first = g->members[begin].item;
   int64_t unit = 0;
-  /* w = a * unit and value = a * (value per unit): the unit divides all weights and values. */
+  /* w = a * unit and value = a * (value per unit): the unit divides all weights
+   * and values. */
   int64_t common = gcd(v->value[first], v->weight[first]), weight0 = v->weight[first] / common;
   for (uint32_t i = begin; i < end; i++)
     unit = gcd(v->weight[g->members[i].item] / weight0, unit);
@@ -95,7 +98,8 @@ static bool is_proportional(const core_level *v, uint32_t a, uint32_t b) {
   return (core_wide)v->value[a] * v->weight[b] == (core_wide)v->value[b] * v->weight[a];
 }
 
-/* Members of one ratio as far as doubles tell: nearly always, of exactly one. */
+/* Members of one ratio as far as doubles tell: nearly always, of exactly one.
+ */
 static void join_run(core_groups *g, uint32_t begin, uint32_t end) {
   const core_level *v = g->level;
   uint32_t first = g->members[begin].item;
@@ -152,6 +156,23 @@ static bool is_exact(const core_level *v) {
   return true;
 }
 
+/* Are there enough items of one ratio? By a sample of which that many would
+ * show in about 24 pairs. */
+static bool is_likely(core_groups *g) {
+  const core_level *v = g->level;
+  uint32_t sample = (uint32_t)(4 * sqrt(v->items));
+  if (sample >= v->items / 2)
+    return true;
+  uint32_t step = v->items / sample, equal = 0;
+  for (uint32_t i = 0; i < sample; i++)
+    g->members[i] =
+        (core_ranked){(double)v->value[i * step] / (double)v->weight[i * step], i * step};
+  core_sort(g->members, sample, g->room);
+  for (uint32_t i = 1; i < sample; i++)
+    equal += g->members[i].key == g->members[i - 1].key;
+  return equal >= 10;
+}
+
 static dzo_status make(core_groups *g, bool *pays) {
   const core_level *v = g->level;
   dzo_context *context = v->run->context;
@@ -160,6 +181,8 @@ static dzo_status make(core_groups *g, bool *pays) {
   g->groups = dzo_alloc(context, v->items, sizeof *g->groups);
   if (g->members == NULL || g->room == NULL || g->groups == NULL)
     return DZO_E_MEMORY;
+  if (!is_likely(g))
+    return DZO_OK;
   join(g);
   g->bundle_count = bundle_up(g, true);
   *pays = g->bundle_count <= v->items / 4 * 3;

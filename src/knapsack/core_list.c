@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "knapsack/core.h"
 
-enum { EPOCH = 64, FIRST_ROOM = 256 };
+enum { EPOCH = 64, FIRST_ROOM = 256, SINGLES = 1024, STEPS = 1 << 18 };
 /* Of the state behind the last: no other one, whose weights are parts of a sum
  * below 2^62, comes after it, flipped or not. */
 #define FAR (INT64_MAX / 2)
@@ -146,16 +146,24 @@ static inline bool is_above_wide(const core_state *s, const core_lines *lines) {
   return true;
 }
 
-/* Merge the states with themselves flipped. Of equal weight and value, the one
- * of the lesser side comes first, and the other one goes. No branch depends on
- * data but the end. */
-static inline __attribute__((always_inline)) uint64_t
-merge(const core_state *from, uint64_t count, core_state *to, const core_flip *flip, uint64_t bit,
-      const core_lines *lines, const narrow_line *narrow, unsigned line_count, bool wide) {
-  const core_state *x = from, *y = from;
-  int64_t last = INT64_MIN, scale = (int64_t)lines->scale;
-  uint64_t made = 0;
-  for (uint64_t k = 0; k < 2 * count; k++) {
+/* A merge of the states with themselves flipped, which may be left off and gone
+ * on with. */
+typedef struct merging {
+  const core_state *x, *y; /* the next ones, as they are and flipped */
+  core_state *to;
+  int64_t last; /* the greatest value so far */
+} merging;
+
+/* `steps` states more. Of equal weight and value, the one of the lesser side
+ * comes first, and the other one goes. No branch depends on data but the end.
+ */
+static inline __attribute__((always_inline)) void
+merge(merging *m, uint64_t steps, const core_flip *flip, uint64_t bit, const core_lines *lines,
+      const narrow_line *narrow, unsigned line_count, bool wide) {
+  const core_state *x = m->x, *y = m->y;
+  core_state *to = m->to;
+  int64_t last = m->last, scale = (int64_t)lines->scale;
+  for (uint64_t k = 0; k < steps; k++) {
     core_state s = *x, f = *y;
     f.weight += flip->weight;
     f.value += flip->value;
@@ -169,18 +177,18 @@ merge(const core_state *from, uint64_t count, core_state *to, const core_flip *f
     bool kept = s.value > last;
     last = kept ? s.value : last;
     kept &= wide ? is_above_wide(&s, lines) : is_above(&s, scale, narrow, line_count);
-    to[made] = s;
-    made += kept;
+    *to = s;
+    to += kept;
   }
-  return made;
+  *m = (merging){x, y, to, last};
 }
 
-static uint64_t merge_any(const core_list *list, const core_flip *flip, uint64_t bit,
-                          const core_lines *lines) {
-  const core_state *from = list->states;
-  uint64_t n = list->count;
-  if (lines->wide)
-    return merge(from, n, list->room, flip, bit, lines, NULL, 0, true);
+static void merge_any(merging *m, uint64_t steps, const core_flip *flip, uint64_t bit,
+                      const core_lines *lines) {
+  if (lines->wide) {
+    merge(m, steps, flip, bit, lines, NULL, 0, true);
+    return;
+  }
   narrow_line narrow[CORE_LINES];
   for (unsigned i = 0; i < lines->count; i++) {
     const core_wide most = (core_wide)1 << 61;
@@ -190,12 +198,11 @@ static uint64_t merge_any(const core_list *list, const core_flip *flip, uint64_t
         (narrow_line){(int64_t)lines->line[i].weight, (int64_t)lines->line[i].side, (int64_t)rest};
   }
   if (lines->count == 1)
-    return merge(from, n, list->room, flip, bit, lines, narrow, 1, false);
-  if (lines->count == 2)
-    return merge(from, n, list->room, flip, bit, lines, narrow, 2, false);
-  if (lines->count == 3)
-    return merge(from, n, list->room, flip, bit, lines, narrow, 3, false);
-  return merge(from, n, list->room, flip, bit, lines, narrow, 4, false);
+    merge(m, steps, flip, bit, lines, narrow, 1, false);
+  else if (lines->count == 2)
+    merge(m, steps, flip, bit, lines, narrow, 2, false);
+  else
+    merge(m, steps, flip, bit, lines, narrow, 3, false);
 }
 
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines) {
@@ -203,11 +210,18 @@ dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lin
   DZO_TRY(make_room(list, 2 * list->count + 2));
   list->states[list->count] = (core_state){.weight = FAR, .value = -FAR};
   uint64_t bit = UINT64_C(1) << (list->item_count - 1) % EPOCH;
-  uint64_t made = merge_any(list, flip, bit, lines);
+  merging m = {list->states, list->states, list->room, INT64_MIN};
+  for (uint64_t left = 2 * list->count, steps; left > 0; left -= steps) {
+    steps = left < STEPS ? left : STEPS;
+    if (!core_goes_on(list->run, steps))
+      return DZO_OK; /* the list is as it was, but for the item that nothing
+                        flips */
+    merge_any(&m, steps, flip, bit, lines);
+  }
+  list->count = (uint64_t)(m.to - list->room);
   core_state *other = list->states;
   list->states = list->room;
   list->room = other;
-  list->count = made;
   return DZO_OK;
 }
 
@@ -235,16 +249,16 @@ void core_list_apply(const core_list *list, uint64_t state, uint8_t *set) {
 dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t *marked,
                              core_ranked *room) {
   const core_level *v = f->level;
-  DZO_TRY(make_room(list, (uint64_t)f->count + 2));
-  uint32_t count = 0;
+  uint32_t count = 0, step = f->count / SINGLES + 1;
+  DZO_TRY(make_room(list, (uint64_t)f->count / step + 3));
   room[count++] = (core_ranked){0, v->items};
-  for (uint32_t i = 0; i < f->count; i++) {
+  for (uint32_t i = 0; i < f->count; i += step) {
     uint32_t item = f->order[i];
     double weight = (double)v->weight[item];
     room[count] = (core_ranked){f->base[item] ? -weight : weight, item};
     count += !marked[item];
   }
-  core_sort(room, count, room + f->count + 1);
+  core_sort(room, count, room + f->count / step + 2);
   int64_t last = INT64_MIN, heaviest = INT64_MIN;
   list->count = 0;
   list->singles = true;

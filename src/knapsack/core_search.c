@@ -183,9 +183,9 @@ static dzo_status walk(core_pair *p, uint64_t limit, uint64_t most_work, bool *d
     if (all || list->count > limit || run->states - begin > most_work)
       break;
     uint64_t states = 2 * list->count;
-    if (!core_goes_on(run, states))
-      return DZO_OK;
     DZO_TRY(grow(p, is_a));
+    if (run->stopped)
+      return DZO_OK;
     work += states;
   }
   if (work > 0 && try_pairs(f, &p->a, &p->b))
@@ -230,7 +230,7 @@ dzo_status core_prove(core_frame *f, uint64_t limit, uint64_t work, bool *done) 
 static dzo_status try_singles(core_pair *p, core_frame *f) {
   core_run *run = f->level->run;
   uint8_t *marked = dzo_calloc(run->context, f->level->items, 1);
-  core_ranked *room = dzo_alloc(run->context, 2 * ((uint64_t)f->count + 1), sizeof *room);
+  core_ranked *room = dzo_alloc(run->context, 2 * ((uint64_t)f->count + 2), sizeof *room);
   core_list singles = {.run = run};
   dzo_status status = marked == NULL || room == NULL ? DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK) {
@@ -248,15 +248,17 @@ static dzo_status try_singles(core_pair *p, core_frame *f) {
   return status == DZO_OK ? DZO_OK : (run->status = status);
 }
 
-dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit) {
+dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
+                        bool *done) {
   core_frame few = *near;
   core_pair p = {.f = &few, .a_end = half, .b_next = half, .b_end = few.count};
   dzo_status status = open_pair(&p);
-  bool done;
+  *done = false;
   if (status == DZO_OK)
-    status = walk(&p, limit, UINT64_MAX, &done);
+    status = walk(&p, limit, UINT64_MAX, done);
   if (status == DZO_OK && !core_is_proved(f) && f->count > 512)
     status = try_singles(&p, f);
+  *done = *done && near->count == f->count;
   close_pair(&p);
   return status;
 }

@@ -11,10 +11,11 @@
 enum {
   NEAR_ITEMS = 64, /* the likeliest, which are looked through for a good set */
   FEW_ITEMS = 512,
+  FIRST_STATES = 128,
   NEAR_STATES = 512, /* by lists of so many */
-  EASY_ITEMS = 8192, /* a core to be proved before anything else is tried */
+  EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
   EASY_STATES = 4096,
-  EASY_WORK = 50000,
+  EASY_WORK = 6000,
   SIDE_STATES = 65536, /* for a good set with a second constraint */
 };
 
@@ -131,7 +132,7 @@ static dzo_status choose_near(const core_frame *f, core_frame *near, uint32_t *h
   }
   double *loss = keys + f->count;
   for (uint32_t i = 0; i < f->count; i++) {
-    keys[i] = loss[i] = -fabs((double)core_worth(f, f->order[i]));
+    keys[i] = loss[i] = -fabs(core_rough_worth(f, f->order[i]));
     ones[i] = 1;
   }
   bool spread = f->count > FEW_ITEMS;
@@ -164,7 +165,7 @@ static void deal_out(core_frame *near, uint32_t *half) {
 }
 
 /* A better set, by few of the frame's items. */
-static dzo_status improve(core_frame *f, uint64_t states) {
+static dzo_status improve(core_frame *f, uint64_t states, bool *done) {
   uint32_t order[NEAR_ITEMS], half;
   core_frame near = *f;
   near.order = order;
@@ -183,8 +184,9 @@ static dzo_status improve(core_frame *f, uint64_t states) {
   DZO_TRY(core_frame_sort(&b));
   if (half == 0)
     deal_out(&near, &half);
-  DZO_TRY(core_improve(f, &near, half, states));
+  DZO_TRY(core_improve(f, &near, half, states, done));
   core_frame_reduce(f, false);
+  *done = *done || core_is_proved(f);
   return DZO_OK;
 }
 
@@ -300,7 +302,7 @@ static dzo_status prove_sides(sides *s) {
       core_frame *f = &s->kind[k];
       s->done[k] = s->done[k] || core_is_proved(f);
       if (!s->done[k] && !run->stopped)
-        DZO_TRY(improve(f, states));
+        DZO_TRY(improve(f, states, &s->done[k]));
     }
   for (uint64_t states = EASY_STATES; !run->stopped; states = UINT64_MAX) {
     for (int k = 0; k < 2; k++) {
@@ -427,6 +429,14 @@ static dzo_status solve_core(core_frame *f, bool *done) {
   return status;
 }
 
+/* Are all items worth their weight? Then no other bound is better. */
+static bool is_flat(const core_frame *f) {
+  for (uint32_t i = 0; i < f->count; i++)
+    if (core_worth(f, f->order[i]) != 0)
+      return false;
+  return true;
+}
+
 static dzo_status solve_frame(core_frame *f, bool *done) {
   core_run *run = f->level->run;
   DZO_TRY(find_break(f));
@@ -436,12 +446,14 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   *done = core_is_proved(f);
   if (*done)
     return DZO_OK;
-  DZO_TRY(improve(f, NEAR_STATES));
-  *done = core_is_proved(f);
+  if (f->count > NEAR_ITEMS)
+    DZO_TRY(improve(f, FIRST_STATES, done));
   if (*done || run->stopped)
     return DZO_OK;
+  if (is_flat(f))
+    return prove(f, UINT64_MAX, UINT64_MAX, done);
   if (f->count <= EASY_ITEMS)
-    DZO_TRY(prove(f, EASY_STATES, EASY_WORK, done));
+    DZO_TRY(prove(f, EASY_STATES, EASY_WORK + 8 * f->count, done));
   *done = *done || core_is_proved(f);
   if (*done || run->stopped)
     return DZO_OK;
