@@ -16,7 +16,8 @@ enum {
   EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
   EASY_STATES = 4096,
   EASY_WORK = 6000,
-  SIDE_STATES = 65536, /* for a good set with a second constraint */
+  SIDE_WORK = 200000,
+  SIDE_STATES = 16384, /* for a good set with a second constraint */
 };
 
 static const core_wide narrow_most = (core_wide)1 << 59, wide_most = (core_wide)1 << 120;
@@ -294,26 +295,40 @@ static void close_sides(sides *s) {
   }
 }
 
+/* Are all items worth their weight? Then no other bound is better. */
+static bool is_flat(const core_frame *f) {
+  for (uint32_t i = 0; i < f->count; i++)
+    if (core_worth(f, f->order[i]) != 0)
+      return false;
+  return true;
+}
+
+typedef struct step {
+  bool proves; /* or only looks for a better set */
+  uint64_t states, work;
+} step;
+
+static dzo_status take_step(core_frame *f, const step *one, bool *done) {
+  *done = *done || core_is_proved(f);
+  if (*done || f->level->run->stopped)
+    return DZO_OK;
+  if (one->proves)
+    return prove(f, one->states, one->work, done);
+  /* Few items of different losses are soon looked through by proving. */
+  if (one->states > NEAR_STATES && f->count <= FEW_ITEMS && !is_flat(f))
+    return DZO_OK;
+  return improve(f, one->states, done);
+}
+
 /* Both kinds, with more and more states. */
 static dzo_status prove_sides(sides *s) {
-  core_run *run = s->level->run;
-  for (uint64_t states = NEAR_STATES; states <= SIDE_STATES; states *= 8)
-    for (int k = 0; k < 2; k++) {
-      core_frame *f = &s->kind[k];
-      s->done[k] = s->done[k] || core_is_proved(f);
-      if (!s->done[k] && !run->stopped)
-        DZO_TRY(improve(f, states, &s->done[k]));
-    }
-  for (uint64_t states = EASY_STATES; !run->stopped; states = UINT64_MAX) {
-    for (int k = 0; k < 2; k++) {
-      core_frame *f = &s->kind[k];
-      s->done[k] = s->done[k] || core_is_proved(f);
-      if (!s->done[k] && !run->stopped)
-        DZO_TRY(prove(f, states, UINT64_MAX, &s->done[k]));
-    }
-    if (s->done[0] && s->done[1])
-      return DZO_OK;
-  }
+  static const step steps[] = {{false, NEAR_STATES, UINT64_MAX},
+                               {true, EASY_STATES, SIDE_WORK},
+                               {false, SIDE_STATES, UINT64_MAX},
+                               {true, UINT64_MAX, UINT64_MAX}};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    for (int k = 0; k < 2; k++)
+      DZO_TRY(take_step(&s->kind[k], &steps[i], &s->done[k]));
   return DZO_OK;
 }
 
@@ -427,14 +442,6 @@ static dzo_status solve_core(core_frame *f, bool *done) {
   dzo_free(p.numbers);
   dzo_free(p.level.best_set);
   return status;
-}
-
-/* Are all items worth their weight? Then no other bound is better. */
-static bool is_flat(const core_frame *f) {
-  for (uint32_t i = 0; i < f->count; i++)
-    if (core_worth(f, f->order[i]) != 0)
-      return false;
-  return true;
 }
 
 static dzo_status solve_frame(core_frame *f, bool *done) {
