@@ -74,6 +74,24 @@ static void choices_are_exact(void **state) {
   check(&in_little, 18, 2);
 }
 
+/* It is the GPU that answers, where there is one. */
+static void long_lists_go_to_the_gpu(void **state) {
+  (void)state;
+  static const unsigned shapes[] = {SUBSET_SUM, PROFIT_CEILING};
+  dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
+  for (size_t i = 0; context != NULL && i < sizeof shapes / sizeof *shapes; i++) {
+    random_knapsack *k = random_knapsack_make(shapes[i], 26, INT64_C(1) << 50, 1, 50, 101);
+    knapsack_job job = knapsack_unlimited(context);
+    uint8_t taken[26] = {0};
+    knapsack_answer answer = {.taken = taken, .bound = k->problem.value_sum};
+    assert_int_equal(solve_in_pieces(&job, &k->problem, &answer), DZO_OK);
+    assert_int_equal(answer.device, DZO_DEVICE_CUDA);
+    assert_true(answer.value == answer.bound);
+    random_knapsack_free(k);
+  }
+  dzo_context_destroy(context);
+}
+
 /* Too many items for lists of all subsets, but not for lists that are pruned. */
 static void long_ones_are_proved(void **state) {
   (void)state;
@@ -113,9 +131,13 @@ static void refuses_many_items(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(any_range_is_exact),   cmocka_unit_test(few_items_are_exact),
-      cmocka_unit_test(chunks_are_exact),     cmocka_unit_test(choices_are_exact),
-      cmocka_unit_test(long_ones_are_proved), cmocka_unit_test(stops),
+      cmocka_unit_test(any_range_is_exact),
+      cmocka_unit_test(few_items_are_exact),
+      cmocka_unit_test(chunks_are_exact),
+      cmocka_unit_test(choices_are_exact),
+      cmocka_unit_test(long_lists_go_to_the_gpu),
+      cmocka_unit_test(long_ones_are_proved),
+      cmocka_unit_test(stops),
       cmocka_unit_test(refuses_many_items),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
