@@ -7,6 +7,7 @@
 
 #include "bench/read_bandwidth.h"
 #include "cli/bench_gpu.h"
+#include "cli/bench_knapsack.h"
 #include "cli/bench_table.h"
 
 enum { MAX_ROWS = 16 };
@@ -20,13 +21,13 @@ typedef struct bench_job {
   bool wrong; /* some row was not verified */
 } bench_job;
 
-static const char *const benchmarks[] = {"msf", "table", NULL};
-static const char *const later[] = {"knapsack", NULL};
+static const char *const benchmarks[] = {"msf", "table", "knapsack", NULL};
 static const char *const yardsticks[] = {"textbook", "prefetch", "none", NULL};
 static const char *const places[] = {"gpu", "host", NULL};
 static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
-static const char *const parts[] = {"all",   "operations", "mixed",    "growth",
-                                    "sweep", "aggregate",  "transfer", NULL};
+static const char *const parts[] = {"all",     "operations", "mixed",    "growth",
+                                    "sweep",   "aggregate",  "transfer", "thesis",
+                                    "classes", "files",      "batch",    NULL};
 
 static void describe_processor(char text[128]) {
   dzo_device_info device;
@@ -103,16 +104,53 @@ static cli_exit run_gpu(cli_call *call) {
   return result;
 }
 
-static bool is_table(const cli_call *call) { return strcmp(call->operands[0], "table") == 0; }
+static bool is_benchmark(const cli_call *call, const char *name) {
+  return strcmp(call->operands[0], name) == 0;
+}
 
-/* What only the other benchmark has. */
+/* Options and parts that not every benchmark has. */
+typedef struct bench_only {
+  const char *benchmark;
+  const char *names[9];
+} bench_only;
+static const bench_only options_of[] = {
+    {"msf", {"graph", "scale", "yardstick", "from", "table"}},
+    {"table", {"count", "part"}},
+    {"knapsack", {"part", "time-limit"}},
+};
+static const bench_only parts_of[] = {
+    {"table", {"all", "operations", "mixed", "growth", "sweep", "aggregate", "transfer"}},
+    {"knapsack", {"all", "thesis", "growth", "classes", "files", "batch"}},
+};
+
+static bool names(const bench_only *list, size_t count, const char *benchmark, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    for (const char *const *one = list[i].names; *one != NULL; one++)
+      if (strcmp(list[i].benchmark, benchmark) == 0 && strcmp(*one, name) == 0)
+        return true;
+  return false;
+}
+
+/* What only the other benchmarks have. */
 static cli_exit check_benchmark(cli_call *call) {
-  static const char *const of_msf[] = {"graph", "scale", "yardstick", "from", "table", NULL};
-  static const char *const of_table[] = {"count", "part", NULL};
-  for (const char *const *option = is_table(call) ? of_msf : of_table; *option != NULL; option++) {
-    if (!cli_given(call, *option))
-      continue;
-    cli_error("bench: --%s is for dzo bench %s", *option, is_table(call) ? "msf" : "table");
+  enum {
+    OPTIONS = sizeof options_of / sizeof *options_of,
+    PARTS = sizeof parts_of / sizeof *parts_of
+  };
+  const bench_settings *settings = call->settings;
+  for (size_t i = 0; i < OPTIONS; i++)
+    for (const char *const *one = options_of[i].names; *one != NULL; one++) {
+      if (!cli_given(call, *one) || names(options_of, OPTIONS, call->operands[0], *one))
+        continue;
+      cli_error("bench: --%s is for dzo bench %s", *one, options_of[i].benchmark);
+      return CLI_USAGE;
+    }
+  if (cli_given(call, "part") && !names(parts_of, PARTS, call->operands[0], settings->part)) {
+    cli_error("bench: dzo bench %s has no part %s", call->operands[0], settings->part);
+    return CLI_USAGE;
+  }
+  if (call->operand_count > 1 && !is_benchmark(call, "knapsack")) {
+    cli_error("bench: files are for dzo bench knapsack");
     return CLI_USAGE;
   }
   return CLI_DONE;
@@ -145,8 +183,10 @@ static cli_exit run(cli_call *call) {
   cli_exit usage = check_benchmark(call);
   if (usage != CLI_DONE)
     return usage;
-  if (is_table(call))
+  if (is_benchmark(call, "table"))
     return run_table(call);
+  if (is_benchmark(call, "knapsack"))
+    return bench_knapsack_run(call);
   bool automatic = settings->common.device.kind == DZO_DEVICE_AUTO;
   bool gpu = !(automatic && cli_given(call, "yardstick")) && dzo_context_gpu(call->context) != NULL;
   if (automatic && !gpu && (settings->table || cli_given(call, "from"))) {
@@ -223,16 +263,27 @@ static const cli_option options[] = {
      .choices = parts,
      .initial = "all",
      SETTING(part),
-     .help = "Only this part of dzo bench table: the single operations; a mixed batch; growth; "
+     .help = "Only this part. dzo bench table: the single operations; a mixed batch; growth; "
              "filling a table step by step; counting records; or, on a GPU, the whole way from "
-             "host memory and back."},
+             "host memory and back. dzo bench knapsack: the thesis' table; its methods as the "
+             "items grow in number; all classes beside a textbook's core method, on one thread; "
+             "files; or batches of small instances."},
+    {.name = "time-limit",
+     .kind = CLI_REAL,
+     .argument = "S",
+     .initial = "10",
+     .least = 0.001,
+     .most = 1e6,
+     SETTING(time_limit),
+     .help = "Give up a run of dzo bench knapsack after S seconds; with --quick, after one unless "
+             "S is given."},
     {.name = "plot",
      .kind = CLI_FILE,
      .argument = "DIR",
      SETTING(plot),
      .help = "Write data and a gnuplot script to the folder DIR and, where gnuplot is installed, "
-             "draw DIR/msf.png, DIR/msf-gpu.png, DIR/msf-table.png and .svg, or DIR/table.png and "
-             ".svg."},
+             "draw DIR/msf.png, DIR/msf-gpu.png, DIR/msf-table.png and .svg, DIR/table.png and "
+             ".svg, or DIR/knapsack.png and .svg."},
     {.name = NULL}};
 
 static const char *const examples[] = {"dzo bench msf --quick",
@@ -243,6 +294,8 @@ static const char *const examples[] = {"dzo bench msf --quick",
                                        "dzo bench msf --device cuda --table --plot plots",
                                        "dzo bench table --device cpu --quick",
                                        "dzo bench table --device cuda --plot plots --json",
+                                       "dzo bench knapsack --part thesis",
+                                       "dzo bench knapsack instances/*.txt --time-limit 60",
                                        NULL};
 
 const cli_command cli_bench_command = {
@@ -250,10 +303,16 @@ const cli_command cli_bench_command = {
     .summary = "Measure dzo on known graphs, and check every answer it measures",
     .operands = {{.name = "BENCHMARK",
                   .choices = benchmarks,
-                  .later = later,
-                  .help = "msf: spanning forests beside a sequential filter-Kruskal and the time "
-                          "of one pass over the graph. table: hash tables beside the published "
-                          "GPU table, or beside its method on the CPU."}},
+                  .help =
+                      "msf: spanning forests beside a sequential filter-Kruskal and the time "
+                      "of one pass over the graph. table: hash tables beside the published "
+                      "GPU table, or beside its method on the CPU. knapsack: all methods side by "
+                      "side, and those of the thesis that named them."},
+                 {.name = "FILE...",
+                  .optional = true,
+                  .repeated = true,
+                  .help = "Instances for dzo bench knapsack, in place of its own; any format that "
+                          "dzo knapsack reads."}},
     .options = options,
     .settings_size = sizeof(bench_settings),
     .examples = examples,

@@ -18,7 +18,8 @@ typedef struct bench_settings {
   const char *from;      /* "gpu" or "host": where graphs lie */
   bool table;            /* all scales on all devices */
   uint64_t count;        /* keys of dzo bench table; 0: those of the cases */
-  const char *part;      /* of dzo bench table: "all" or one */
+  const char *part;      /* of dzo bench table or knapsack: "all" or one */
+  double time_limit;     /* of a run of dzo bench knapsack, in seconds */
 } bench_settings;
 
 /* One graph to solve. */

@@ -161,7 +161,8 @@ static dzo_status stop_if_cancelled(const knapsack_bench *bench, dzo_status stat
 
 static cli_exit fail(knapsack_bench *bench, dzo_status status) {
   cli_progress_clear(&bench->call->progress);
-  return cli_fail(bench->call, status, CLI_FAILED);
+  bool files = bench->part != NULL && strcmp(bench->part->name, "files") == 0;
+  return cli_fail(bench->call, status, files ? CLI_BAD_INPUT : CLI_FAILED);
 }
 
 static int stop_with_command(void *user, const char *phase, uint64_t done, uint64_t total) {

@@ -159,3 +159,46 @@ need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
   grep -Eq '^transfer +end to end ' out
   ! grep -q 'not verified' out
 }
+
+# ---- Knapsacks ----
+
+@test "bench knapsack measures and verifies every part" {
+  expect 0 dzo bench knapsack --device cpu --quick --repeats 1
+  [ ! -s err ]
+  for row in "finkelstein +18 +1000 +[0-9.]+ " "finkelstein +17 +10 " "circle +50 +1000 +[0-9.]+ " \
+    "uncorrelated +100 +390 +[0-9]+ "; do
+    grep -Eq "^$row" out
+  done
+  ! grep -q 'not verified' out
+}
+
+@test "bench knapsack --json and --plot" {
+  need_python
+  expect 0 dzo bench knapsack --device cpu --quick --repeats 1 --part growth --json --plot "it's here"
+  [ "$(wc -l <out)" -eq 1 ]
+  [ "$(json 'd["benchmark"], len(d["results"])')" = "('knapsack', 4)" ]
+  [ "$(json 'all(r["verified"] and r["agree"] >= 5 for r in d["results"])')" = True ]
+  [ "$(json '[r["value"] for r in d["results"]]')" = "[10, 12, 14, 16]" ]
+  [ "$(json 'all(0 < r["seconds_min"]["h-s"] <= r["seconds"]["h-s"] for r in d["results"])')" = True ]
+  [ "$(grep -c '^1[0-9] ' "it's here/knapsack.dat")" -eq 4 ]
+  [ -s "it's here/knapsack.gp" ]
+  if command -v gnuplot >/dev/null; then
+    [ -s "it's here/knapsack.png" ]
+  fi
+}
+
+@test "bench knapsack measures files" {
+  need_python
+  printf '3 10\n60 5\n50 4\n70 6\n' >three.txt
+  printf '2 3\n1 2\n1 2\n' >two.txt
+  expect 0 dzo bench knapsack --device cpu --repeats 1 three.txt two.txt --json
+  [ "$(json '[(r["name"], r["items"], r["value"]) for r in d["results"]]')" = \
+    "[('three.txt', 3, 120), ('two.txt', 2, 1)]" ]
+  expect 3 dzo bench knapsack --device cpu nothing.txt
+  expect 2 dzo bench msf three.txt
+  one_error 'files are for dzo bench knapsack'
+  expect 2 dzo bench knapsack --part sweep
+  one_error 'has no part sweep'
+  expect 2 dzo bench table --part thesis
+  one_error 'has no part thesis'
+}
