@@ -9,6 +9,7 @@ static const knapsack_method *const methods[] = {
     &knapsack_hybrid,
     &knapsack_core,
     &knapsack_two_list,
+    &knapsack_dense,
     NULL,
 };
 

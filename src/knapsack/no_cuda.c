@@ -3,6 +3,7 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "knapsack/brute_force.h"
+#include "knapsack/dense_tile.h"
 #include "knapsack/hybrid.h"
 #include "knapsack/method.h"
 #include "knapsack/small_gpu.h"
@@ -62,5 +63,10 @@ uint64_t hybrid_gpu_left(unsigned blocks) {
 
 dzo_status hybrid_gpu_run(dzo_unit *unit, const hybrid_launch *launch) {
   (void)launch;
+  return missing(unit);
+}
+
+dzo_status dense_tiles_run(dzo_unit *unit, int queue, bool wide, const dense_tiles *tiles) {
+  (void)queue, (void)wide, (void)tiles;
   return missing(unit);
 }

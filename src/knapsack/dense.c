@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* A table over the capacities (R. Bellman, "Dynamic Programming", 1957), of which only the cells
+ * are filled that may be of use. A better set than a known one leaves little of the capacity over,
+ * so the better the known one, the fewer cells: where the table for the greedy set is large, it is
+ * first filled for sets that are nearly as good as the bound, then for less and less. Each time
+ * either the best of all sets is found, or the bound falls. */
+#include "knapsack/dense.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+
+#define CHEAP ((uint64_t)1 << 26) /* cells, not worth trying for fewer */
+enum {
+  FIRST_GAP = 64,    /* to the bound, at first, */
+  GAP_GROWTH = 16,   /* and so much more each time, */
+  WORTH_TRYING = 8,  /* as long as it takes so many times fewer cells than to be sure */
+  PLANNED = 1 << 14, /* items of which an estimate makes plans, */
+  ROUGH_SPANS = 256  /* with so many spans a level */
+};
+
+#define CPU_RATE 1.2e9 /* cells a second and thread */
+#define GPU_RATE 2.5e11
+#define CPU_LEVEL 2e-6 /* seconds a level */
+#define GPU_LEVEL 15e-6
+#define GPU_BEGIN 4e-3
+
+double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) {
+  double cells = (double)plan->cells, levels = (double)plan->items;
+  if (gpu)
+    return GPU_BEGIN + levels * GPU_LEVEL + cells / GPU_RATE;
+  return levels * CPU_LEVEL + cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1));
+}
+
+dzo_status dense_rest_plan(dzo_context *context, const dense_rest *rest, uint32_t spans,
+                           uint64_t enough, dense_plan *plan) {
+  double longest = (double)-(DENSE_LEAST + 1) / (rest->rate > 1 ? rest->rate : 1);
+  *plan = (dense_plan){
+      .context = context,
+      .items = rest->items,
+      .weight = rest->weight,
+      .value = rest->value,
+      .rate = rest->narrow ? rest->rate : 0,
+      .most = spans,
+      .longest = rest->narrow ? (int64_t)longest : (int64_t)1 << 40,
+  };
+  knapsack_wide sum = 0;
+  for (uint32_t i = 0; i < rest->items; i++)
+    sum += rest->weight[i];
+  int64_t low = rest->capacity - rest->room_left;
+  int64_t high = sum < rest->capacity ? (int64_t)sum : rest->capacity;
+  return dense_plan_make(plan, low < high ? low : high, high, enough);
+}
+
+typedef struct search {
+  knapsack_job *job;
+  const knapsack_problem *problem;
+  knapsack_answer *answer;
+  uint32_t *order;
+  uint8_t *chosen;
+  dense_rest rest;
+} search;
+
+static dzo_status search_open(search *s) {
+  dzo_context *context = s->job->context;
+  uint32_t items = s->problem->items;
+  s->order = dzo_alloc(context, items, sizeof *s->order);
+  s->chosen = dzo_alloc(context, items, 1);
+  if (s->order == NULL || s->chosen == NULL)
+    return DZO_E_MEMORY;
+  DZO_TRY(dense_rest_open(&s->rest, context, items));
+  DZO_TRY(knapsack_sort(context, s->problem, s->order));
+  knapsack_greedy(s->problem, s->order, s->answer);
+  knapsack_wide bound = knapsack_dantzig(s->problem, s->order);
+  s->answer->bound = bound < s->answer->bound ? bound : s->answer->bound;
+  return DZO_OK;
+}
+
+static void search_close(search *s) {
+  dzo_free(s->order);
+  dzo_free(s->chosen);
+  dense_rest_close(&s->rest);
+}
+
+/* Is any set of the plan within the goal? Not where it has more cells than was enough. */
+static bool is_reached(const dense_plan *plan) { return dense_plan_width(plan, plan->items) > 0; }
+
+static void take(search *s, int64_t value) {
+  const dense_rest *r = &s->rest;
+  for (uint32_t i = 0; i < s->problem->items; i++)
+    s->answer->taken[i] = r->fixed[i] == 1;
+  for (uint32_t j = 0; j < r->items; j++)
+    s->answer->taken[r->item[j]] = s->chosen[j];
+  s->answer->value = value;
+}
+
+/* Find the best set if it is worth more than `known`, or prove that none is. The plan is that of
+ * the rest; it is freed. */
+static dzo_status try_for(search *s, int64_t known, dense_plan *plan) {
+  knapsack_answer *answer = s->answer;
+  int64_t value = known - s->rest.value_fixed;
+  bool found = s->rest.items == 0 && s->rest.room_left >= 0 && value < 0;
+  dzo_status status = DZO_OK;
+  if (!plan->complete)
+    status = dzo_fail(s->job->context, DZO_E_MEMORY, "a table of capacities is too large");
+  else if (found)
+    value = 0;
+  else if (s->rest.items > 0 && is_reached(plan))
+    status = dense_fill(s->job, &s->rest, plan, &value, s->chosen, &found, answer);
+  dense_plan_free(plan);
+  if (status != DZO_OK)
+    return status;
+  if (found)
+    take(s, value + s->rest.value_fixed);
+  if (found)
+    answer->bound = answer->value;
+  else if (!knapsack_must_stop(s->job))
+    answer->bound = known;
+  return DZO_OK;
+}
+
+/* The rest for sets worth more than `known`, and its plan: complete, or it has more cells than
+ * `enough`. Where nothing can be worth more, it has no items. */
+static dzo_status prepare(search *s, int64_t known, uint32_t spans, uint64_t enough,
+                          dense_plan *plan) {
+  dense_reduce(s->problem, s->order, known, &s->rest);
+  if (s->rest.room_left < 0)
+    s->rest.items = 0;
+  DZO_TRY(dense_rest_plan(s->job->context, &s->rest, spans, enough, plan));
+  return DZO_OK;
+}
+
+/* Seconds and memory for a plan. */
+static void charge(const search *s, const dense_plan *plan, knapsack_estimate *e, double *seconds) {
+  const knapsack_job *job = s->job;
+  uint64_t rows = dense_row_bytes(plan, !s->rest.narrow), bits = plan->cells / 8;
+  double cpu = rows + plan->widest / 8 < job->memory ? dense_seconds(plan, job, false) : INFINITY,
+         gpu = INFINITY;
+  if (job->gpu != NULL && rows + plan->widest / 8 < dzo_unit_available(job->gpu) / 16 * 15)
+    gpu = dense_seconds(plan, job, true);
+  bool on_gpu = !job->cpu || gpu < cpu;
+  *seconds = !plan->complete ? INFINITY : on_gpu ? gpu : cpu;
+  e->gpu_bytes = on_gpu ? rows + bits : 0;
+  e->memory = (on_gpu ? 0 : rows + bits) + plan->first[plan->items + 1] * sizeof(dense_span);
+}
+
+/* A table for what is nearly as good as the bound, if that is much smaller than one of so many
+ * cells. */
+static dzo_status try_near(search *s, int64_t bound, uint64_t cells) {
+  int64_t value = (int64_t)s->answer->value;
+  for (int64_t gap = FIRST_GAP; gap < bound - value; gap *= GAP_GROWTH) {
+    dense_plan plan;
+    DZO_TRY(prepare(s, bound - gap, DENSE_SPANS, cells / WORTH_TRYING, &plan));
+    if (!plan.complete) {
+      dense_plan_free(&plan);
+      return DZO_OK;
+    }
+    DZO_TRY(try_for(s, bound - gap, &plan));
+    if (s->answer->bound <= s->answer->value ||
+        knapsack_report(s->job, DZO_KNAPSACK_DENSE, s->answer->value, s->answer->bound))
+      return DZO_OK;
+  }
+  return DZO_OK;
+}
+
+static bool is_over(const search *s) {
+  return s->answer->bound <= s->answer->value || knapsack_must_stop(s->job);
+}
+
+static dzo_status run(search *s) {
+  DZO_TRY(search_open(s));
+  int64_t bound = (int64_t)s->answer->bound;
+  if (is_over(s))
+    return DZO_OK;
+  dense_plan plan;
+  DZO_TRY(prepare(s, (int64_t)s->answer->value, DENSE_SPANS, UINT64_MAX, &plan));
+  if (plan.cells > CHEAP) {
+    /* Where there is no room to be sure, whatever there is room for is worth trying. */
+    knapsack_estimate e;
+    double seconds;
+    charge(s, &plan, &e, &seconds);
+    uint64_t cells = seconds < INFINITY ? plan.cells : UINT64_MAX;
+    dense_plan_free(&plan);
+    DZO_TRY(try_near(s, bound, cells));
+    if (is_over(s))
+      return DZO_OK;
+    DZO_TRY(prepare(s, (int64_t)s->answer->value, DENSE_SPANS, UINT64_MAX, &plan));
+  }
+  return try_for(s, (int64_t)s->answer->value, &plan);
+}
+
+static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
+                        knapsack_answer *answer) {
+  search s = {.job = job, .problem = problem, .answer = answer};
+  dzo_status status = run(&s);
+  search_close(&s);
+  return status;
+}
+
+/* Likely: twice the first table that is not empty. At worst: the one for the greedy set. */
+static dzo_status look_ahead(search *s, knapsack_estimate *e) {
+  DZO_TRY(search_open(s));
+  dense_plan plan;
+  DZO_TRY(prepare(s, (int64_t)s->answer->value, ROUGH_SPANS, UINT64_MAX, &plan));
+  charge(s, &plan, e, &e->worst);
+  uint64_t cells = plan.cells;
+  dense_plan_free(&plan);
+  e->seconds = e->worst;
+  int64_t bound = (int64_t)s->answer->bound, value = (int64_t)s->answer->value;
+  if (e->worst == INFINITY)
+    cells = UINT64_MAX;
+  for (int64_t gap = FIRST_GAP; cells > CHEAP && bound - value > gap; gap *= GAP_GROWTH) {
+    DZO_TRY(prepare(s, bound - gap, ROUGH_SPANS, cells / WORTH_TRYING, &plan));
+    bool is_small = plan.complete, is_first = is_small && is_reached(&plan);
+    double seconds;
+    if (is_first) {
+      charge(s, &plan, e, &seconds);
+      e->seconds = 2 * seconds;
+    }
+    dense_plan_free(&plan);
+    if (is_first || !is_small)
+      return DZO_OK;
+  }
+  return DZO_OK;
+}
+
+static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
+  knapsack_estimate e = {INFINITY, INFINITY, 0, 0};
+  if (problem->items > PLANNED) {
+    double cells = (double)problem->items * (double)problem->capacity / 2;
+    double cpu = CPU_RATE * (job->threads > 1 ? job->threads : 1);
+    e.seconds = e.worst = cells / (job->gpu != NULL ? GPU_RATE : cpu);
+    e.memory = 9 * (uint64_t)problem->capacity;
+    if (e.memory > job->memory)
+      e.seconds = e.worst = INFINITY;
+    return e;
+  }
+  knapsack_job quiet = *job;
+  quiet.quiet = true;
+  knapsack_answer answer = {.bound = problem->value_sum};
+  answer.taken = dzo_calloc(job->context, problem->items, 1);
+  search s = {.job = &quiet, .problem = problem, .answer = &answer};
+  if (answer.taken == NULL || look_ahead(&s, &e) != DZO_OK)
+    e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
+  search_close(&s);
+  dzo_free(answer.taken);
+  return e;
+}
+
+static const char *refusal(const knapsack_problem *problem, const knapsack_job *job, char *why,
+                           size_t why_size) {
+  if (!knapsack_is_narrow(problem))
+    return "a table needs sums of less than 2^62";
+  if (estimate(problem, job).seconds < INFINITY)
+    return NULL;
+  (void)snprintf(why, why_size, "a table for a capacity of %lld does not fit into memory",
+                 (long long)problem->capacity);
+  return why;
+}
+
+const knapsack_method knapsack_dense = {DZO_KNAPSACK_DENSE, refusal, estimate, solve};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The table's rows on the GPU. The CPU cuts the next step while the GPU works on the last two. */
+#include <string.h>
+
+#include "knapsack/dense_tile.h"
+
+enum { SLOTS = 2, LINE = 256 };
+
+static uint64_t whole_lines(uint64_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
+static dzo_status gpu_open(dense_engine *e, uint64_t width, uint64_t words, uint64_t segments) {
+  dzo_unit *unit = e->job->gpu;
+  uint64_t cell = e->wide ? sizeof(int64_t) : sizeof(int32_t);
+  uint64_t tiles = width / DENSE_TILE + 2 * segments;
+  e->tiles_at = whole_lines(segments * sizeof(dense_segment));
+  e->stride = e->tiles_at + whole_lines(tiles * sizeof(uint32_t));
+  DZO_TRY(dzo_unit_staging(unit, SLOTS * e->stride, &e->staging));
+  DZO_TRY(dzo_unit_allocate(unit, SLOTS * e->stride, 1, &e->device));
+  DZO_TRY(dzo_unit_allocate(unit, width, cell, &e->row[0]));
+  DZO_TRY(dzo_unit_allocate(unit, width, cell, &e->row[1]));
+  void *decision;
+  DZO_TRY(dzo_unit_allocate(unit, words + 1, sizeof(uint64_t), &decision));
+  e->decision = decision;
+  DZO_TRY(dzo_unit_fill(unit, 0, decision, 0, words * sizeof(uint64_t)));
+  return dzo_unit_fill(unit, 0, e->row[0], 0, cell);
+}
+
+static void gpu_close(dense_engine *e) {
+  dzo_unit *unit = e->job->gpu;
+  (void)dzo_unit_wait(unit, 0);
+  dzo_unit_release(unit, e->device);
+  dzo_unit_release(unit, e->row[0]);
+  dzo_unit_release(unit, e->row[1]);
+  dzo_unit_release(unit, e->decision);
+}
+
+/* Copies the segments, and lists their tiles. */
+static uint32_t list_tiles(const dense_step *step, dense_segment *segment, uint32_t *of_tile) {
+  uint64_t tiles = 0;
+  memcpy(segment, step->segment, step->segments * sizeof *segment);
+  for (uint64_t i = 0; i < step->segments; i++) {
+    segment[i].tile = tiles;
+    uint64_t cells = segment[i].out % DENSE_BITS + segment[i].count;
+    for (uint64_t end = tiles + (cells + DENSE_TILE - 1) / DENSE_TILE; tiles < end; tiles++)
+      of_tile[tiles] = (uint32_t)i;
+  }
+  return (uint32_t)tiles;
+}
+
+static dzo_status gpu_step(dense_engine *e, const dense_step *step) {
+  dzo_unit *unit = e->job->gpu;
+  unsigned slot = e->steps++ % SLOTS;
+  char *staging = (char *)e->staging + slot * e->stride,
+       *device = (char *)e->device + slot * e->stride;
+  if (e->steps > SLOTS)
+    DZO_TRY(dzo_unit_wait_mark(unit, (int)slot));
+  uint32_t tiles = list_tiles(step, (void *)staging, (void *)(staging + e->tiles_at));
+  if (tiles == 0)
+    return DZO_OK;
+  DZO_TRY(dzo_unit_copy(unit, 0, device, staging, step->segments * sizeof(dense_segment)));
+  DZO_TRY(dzo_unit_copy(unit, 0, device + e->tiles_at, staging + e->tiles_at,
+                        tiles * sizeof(uint32_t)));
+  dense_tiles work = {
+      .segment = (void *)device,
+      .of_tile = (void *)(device + e->tiles_at),
+      .count = tiles,
+      .in = e->row[0],
+      .out = e->row[1],
+      .bits = step->keep ? (uint32_t *)(void *)(e->decision + step->first_word) : NULL,
+  };
+  DZO_TRY(dense_tiles_run(unit, 0, e->wide, &work));
+  void *row = e->row[0];
+  e->row[0] = e->row[1];
+  e->row[1] = row;
+  return dzo_unit_mark(unit, 0, (int)slot);
+}
+
+static dzo_status gpu_read(dense_engine *e, uint64_t first, uint64_t count, void *cells) {
+  uint64_t cell = e->wide ? sizeof(int64_t) : sizeof(int32_t);
+  DZO_TRY(dzo_unit_copy(e->job->gpu, 0, cells, (char *)e->row[0] + first * cell, count * cell));
+  return dzo_unit_wait(e->job->gpu, 0);
+}
+
+static dzo_status gpu_read_word(dense_engine *e, uint64_t word, uint64_t *bits) {
+  void *mailbox;
+  DZO_TRY(dzo_unit_mailbox(e->job->gpu, &mailbox));
+  DZO_TRY(dzo_unit_copy(e->job->gpu, 0, mailbox, e->decision + word, sizeof *bits));
+  DZO_TRY(dzo_unit_wait(e->job->gpu, 0));
+  memcpy(bits, mailbox, sizeof *bits);
+  return DZO_OK;
+}
+
+const dense_engine_kind dense_engine_gpu = {gpu_open, gpu_close, gpu_step, gpu_read, gpu_read_word};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* The table over capacities: all shapes against the oracle, items in groups of nearly the same
+ * weight, too little memory for all decisions, wide values. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "dzo/dzo.h"
+#include "knapsack/dense.h"
+#include "knapsack_checks.h"
+
+#if defined(DZO_TEST_TINY)
+enum { ROUNDS = 1, RANGE = 100, GROUPED = 2 };
+#elif defined(DZO_TEST_SMALL)
+enum { ROUNDS = 3, RANGE = 1000, GROUPED = 6 };
+#else
+enum { ROUNDS = 12, RANGE = 10000, GROUPED = 24 };
+#endif
+
+static const dzo_device devices[] = {DZO_DEVICE_CPU, DZO_DEVICE_CUDA, DZO_DEVICE_HYBRID};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+static void test_shapes(void **state) {
+  (void)state;
+  for (size_t k = 0; k < DEVICES; k++) {
+    uint64_t solved = knapsack_check_method(&knapsack_dense, devices[k], 18, RANGE, ROUNDS);
+    if (devices[k] == DZO_DEVICE_CPU)
+      assert_true(solved > SHAPES * ROUNDS / 2);
+  }
+}
+
+/* Values a little off the weights, which stand in groups of about capacity / 2^k, and some small
+ * items. */
+static void grouped(uint64_t seed, uint32_t items, int64_t capacity, int64_t scale,
+                    random_knapsack *out) {
+  *out = (random_knapsack){.problem = {.items = items, .capacity = capacity}};
+  out->values = malloc(items * sizeof *out->values);
+  out->weights = malloc(items * sizeof *out->weights);
+  (void)snprintf(out->name, sizeof out->name, "grouped %llu", (unsigned long long)seed);
+  knapsack_problem *p = &out->problem;
+  for (uint32_t i = 0; i < items; i++) {
+    uint64_t word = dzo_random_word(seed, i);
+    int64_t noise = 1 + (int64_t)(word % 20), off = (int64_t)(word >> 8 & 31) - 15;
+    int64_t weight = noise + (i % 6 == 5 ? 0 : (capacity >> (1 + i % 6)) + capacity / 1000);
+    int64_t value = weight * scale + off;
+    out->weights[i] = weight;
+    out->values[i] = value < 1 ? 1 : value;
+    p->weight_sum += weight;
+    p->value_sum += out->values[i];
+    p->weight_max = weight > p->weight_max ? weight : p->weight_max;
+    p->value_max = out->values[i] > p->value_max ? out->values[i] : p->value_max;
+  }
+  p->value = out->values;
+  p->weight = out->weights;
+}
+
+static void check_grouped(uint64_t seed, uint32_t items, int64_t capacity, int64_t scale,
+                          uint64_t memory) {
+  random_knapsack k;
+  grouped(seed, items, capacity, scale, &k);
+  const knapsack_problem *p = &k.problem;
+  oracle_wide best;
+  assert_true(knapsack_oracle_table(p->items, p->value, p->weight, p->capacity, &best));
+  for (size_t d = 0; d < DEVICES; d++) {
+    dzo_context *context = knapsack_context(devices[d]);
+    if (context == NULL)
+      continue;
+    knapsack_job job = knapsack_unlimited(context);
+    job.memory = memory;
+    assert_true(knapsack_check_solve(&knapsack_dense, &job, &k, best));
+    dzo_context_destroy(context);
+  }
+  free(k.values);
+  free(k.weights);
+}
+
+static void test_groups(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < GROUPED; seed++)
+    check_grouped(seed, 20 + (uint32_t)seed * 3, 3000 + 1717 * (int64_t)seed, 1, 1 << 30);
+}
+
+/* Bits for a few levels only. */
+static void test_little_memory(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 4; seed++)
+    check_grouped(seed, 60, 40000, 1, 700000);
+}
+
+/* Cells of 64 bits: values that lie far from a line through their weights. */
+static void test_wide(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 4; seed++)
+    check_grouped(seed, 40, 2000, INT64_C(1) << 40, 1 << 30);
+}
+
+/* A plan against all sets: no weight that a set within the goal goes through may be missing, and
+ * the segments cover each level once. */
+static void test_plan(void **state) {
+  (void)state;
+  enum { ITEMS = 10 };
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    int64_t weight[ITEMS], value[ITEMS], sum = 0;
+    for (uint64_t i = 0; i < ITEMS; i++) {
+      weight[i] = 1 + (int64_t)(dzo_random_word(seed, i) % (seed % 2 == 0 ? 5000 : 50));
+      value[i] = weight[i];
+      sum += weight[i];
+    }
+    dense_plan plan = {.context = context,
+                       .items = ITEMS,
+                       .weight = weight,
+                       .value = value,
+                       .rate = 1,
+                       .most = seed % 3 == 0 ? 4 : 1000,
+                       .longest = seed % 5 == 0 ? 100 : 1 << 20};
+    int64_t low = sum / 2 - 300, high = sum / 2;
+    low = low < 0 ? 0 : low;
+    assert_int_equal(dense_plan_make(&plan, low, high, UINT64_MAX - 1), DZO_OK);
+    for (uint32_t set = 0; set < 1u << ITEMS; set++) {
+      int64_t path[ITEMS + 1] = {0};
+      for (uint32_t j = 0; j < ITEMS; j++)
+        path[j + 1] = path[j] + (set >> j & 1 ? weight[j] : 0);
+      if (path[ITEMS] < low || path[ITEMS] > high)
+        continue;
+      for (uint32_t j = 0; j <= ITEMS; j++) {
+        const dense_span *span = dense_plan_find(&plan, j, path[j]);
+        assert_true(span->low <= path[j] && path[j] <= span->high);
+      }
+    }
+    dense_segment *segment = malloc(dense_plan_segments(&plan) * sizeof *segment);
+    for (uint32_t j = 0; j < ITEMS; j++) {
+      uint64_t count = dense_plan_cut(&plan, j, segment), at = 0;
+      assert_true(count <= dense_plan_segments(&plan));
+      for (uint64_t i = 0; i < count; i++) {
+        assert_int_equal(segment[i].out, at);
+        at += segment[i].count;
+      }
+      assert_int_equal(at, dense_plan_width(&plan, j + 1));
+    }
+    free(segment);
+    dense_plan_free(&plan);
+  }
+  dzo_context_destroy(context);
+}
+
+static void test_stops(void **state) {
+  (void)state;
+  random_knapsack k;
+  grouped(3, 60, 60000, 1, &k);
+  for (size_t d = 0; d < DEVICES; d++)
+    knapsack_check_stops(&knapsack_dense, devices[d], &k);
+  free(k.values);
+  free(k.weights);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_plan),   cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_groups), cmocka_unit_test(test_little_memory),
+      cmocka_unit_test(test_wide),   cmocka_unit_test(test_stops),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
