@@ -5,6 +5,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
+#include "bench/textbook_core.h"
 #include "cli/bench_knapsack.h"
 #include "knapsack/entry.h"
 
@@ -27,8 +28,7 @@ const knapsack_contestant knapsack_contestants[KNAPSACK_WHO] = {
 };
 
 static bool is_ours(int who) {
-  return who != KNAPSACK_BY_SEED_BRUTE_FORCE && who != KNAPSACK_BY_SEED_HYBRID &&
-         who != KNAPSACK_BY_TEXTBOOK;
+  return who != KNAPSACK_BY_SEED_BRUTE_FORCE && who != KNAPSACK_BY_SEED_HYBRID;
 }
 
 uint32_t knapsack_bench_columns(const knapsack_bench *bench) {
@@ -157,6 +157,27 @@ static dzo_status solve_bare(knapsack_bench *bench, dzo_context *context,
   return status;
 }
 
+/* It multiplies values and weights in 64 bits, and tells no set. */
+static dzo_status solve_textbook(knapsack_bench *bench, const dzo_knapsack_instance *instance,
+                                 knapsack_row *row, knapsack_end *end, double *seconds) {
+  knapsack_problem p;
+  *end = KNAPSACK_REFUSED;
+  if (!problem_of(instance, &p) || p.value_sum * p.weight_max >= INT64_MAX ||
+      p.weight_sum * p.value_max >= INT64_MAX)
+    return DZO_OK;
+  int64_t best;
+  bool proved;
+  uint64_t states;
+  double begun = cli_now();
+  dzo_status status = textbook_core(bench->single, p.items, p.value, p.weight, p.capacity,
+                                    knapsack_bench_limit(bench), &best, &proved, &states);
+  *seconds = cli_now() - begun;
+  *end = status == DZO_OK && proved ? KNAPSACK_RAN : KNAPSACK_GAVE_UP;
+  if (*end == KNAPSACK_RAN)
+    knapsack_bench_agree(row, "textbook", (dzo_int128){0, (uint64_t)best});
+  return status == DZO_E_MEMORY ? DZO_OK : status;
+}
+
 /* ---- A run ----------------------------------------------------------------------------------- */
 
 dzo_status knapsack_bench_solve(knapsack_bench *bench, knapsack_who who,
@@ -164,6 +185,8 @@ dzo_status knapsack_bench_solve(knapsack_bench *bench, knapsack_who who,
                                 knapsack_end *end, double *seconds) {
   const knapsack_contestant *c = &knapsack_contestants[who];
   dzo_context *context = c->gpu ? bench->gpu : bench->part->one_thread ? bench->single : bench->cpu;
+  if (who == KNAPSACK_BY_TEXTBOOK)
+    return solve_textbook(bench, instance, row, end, seconds);
   if (is_bare(bench, c))
     return solve_bare(bench, context, c, instance, row, end, seconds);
   dzo_knapsack_options options;

@@ -71,7 +71,6 @@ extern const cli_option cli_common_options[];
 typedef struct cli_operand {
   const char *name;           /* NULL ends a table */
   const char *const *choices; /* NULL: a file name */
-  const char *const *later;   /* words of the design that this version does not know, or NULL */
   const char *help;
   bool optional; /* as are all behind it */
   bool repeated; /* the last: once or more often; all words are in cli_call.words */

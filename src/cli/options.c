@@ -156,10 +156,6 @@ static bool contains(const char *const *words, const char *word) {
 }
 
 static cli_exit wrong_word(const cli_call *call, const cli_operand *operand, const char *word) {
-  if (contains(operand->later, word)) {
-    cli_error("%s %s: not in this version of dzo (%s)", call->command->name, word, dzo_version());
-    return CLI_USAGE;
-  }
   char known[WHY];
   size_t used = 0;
   known[0] = '\0';
