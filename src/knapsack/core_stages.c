@@ -211,7 +211,8 @@ typedef struct sides {
 
 /* Where values are weights + common * side, the multipliers 1 and common make
  * all items worth 0, and no others do better. */
-static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t *weight) {
+static void set_multipliers(core_frame *f, const core_frame *plain, int64_t common, double *key,
+                            int64_t *weight) {
   if (common > 0) {
     f->by_weight = f->scale;
     f->by_side = common * f->scale;
@@ -219,6 +220,11 @@ static void set_multipliers(core_frame *f, int64_t common, double *key, int64_t 
     core_multipliers(f, key, weight);
   }
   core_frame_bound(f);
+  if (f->bound >= plain->bound) { /* only rounded so */
+    f->by_weight = plain->by_weight;
+    f->by_side = 0;
+    core_frame_bound(f);
+  }
 }
 
 /* Are sums with these multipliers narrow? Those that prove a kind to be empty
@@ -249,7 +255,7 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, int64_t co
   int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
   dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK) {
-    set_multipliers(f, common, key, weight);
+    set_multipliers(f, plain, common, key, weight);
     f->wide = plain->wide;
     choose_width(f);
     core_frame_reduce(f, true);
@@ -327,8 +333,10 @@ static dzo_status prove_sides(sides *s) {
                                {false, SIDE_STATES, UINT64_MAX},
                                {true, UINT64_MAX, UINT64_MAX}};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-    for (int k = 0; k < 2; k++)
-      DZO_TRY(take_step(&s->kind[k], &steps[i], &s->done[k]));
+    for (int k = 0; k < 2; k++) {
+      int kind = s->kind[0].count <= s->kind[1].count ? k : 1 - k;
+      DZO_TRY(take_step(&s->kind[kind], &steps[i], &s->done[kind]));
+    }
   return DZO_OK;
 }
 
@@ -454,7 +462,7 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   if (*done)
     return DZO_OK;
   if (f->count > NEAR_ITEMS)
-    DZO_TRY(improve(f, FIRST_STATES, done));
+    DZO_TRY(improve(f, f->count > EASY_ITEMS ? NEAR_STATES : FIRST_STATES, done));
   if (*done || run->stopped)
     return DZO_OK;
   if (is_flat(f))
