@@ -15,8 +15,10 @@ enum { MOST_ITEMS = 4096, LEAST_MEMORY = 1 << 16 };
  * had, in seconds at most. */
 static const double GRACE = .1, MOST_GRACE = .3;
 
-const two_list_tuning two_list_usual = {
-    .gpu_from = UINT64_C(1) << 17, .chunk = UINT64_C(1) << 15, .hits = .5, .gpu_choices = 16};
+const two_list_tuning two_list_usual = {.gpu_from = {UINT64_C(1) << 12, UINT64_C(1) << 16},
+                                        .chunk = UINT64_C(1) << 15,
+                                        .hits = .5,
+                                        .gpu_choices = 16};
 
 /* ---- A problem that is part of one ----------------------------------------------------------- */
 
@@ -308,9 +310,9 @@ static const char *refusal(const knapsack_problem *problem, const knapsack_job *
 /* ---- What it takes --------------------------------------------------------------------------- */
 
 /* Subsets a second, on one thread and on a GPU, of one number and of two. */
-static const double CPU_RATE[2] = {2.5e8, 1.1e8}, GPU_RATE[2] = {1e11, 4e10};
+static const double CPU_RATE[2] = {2.5e8, 1.1e8}, GPU_RATE[2] = {2.5e11, 7e10};
 /* What it takes to begin on a GPU. */
-static const double GPU_BEGIN = 1e-3;
+static const double GPU_BEGIN = 4e-4;
 
 /* How far, in all, values are from being proportional to the weights, as a share of them. */
 static double spread_of(const knapsack_problem *p) {
@@ -348,11 +350,11 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
   double room = fmax((double)memory_of(job) / each / 4, 1);
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
-  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from) {
+  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from[!sums]) {
     room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
     rate = GPU_RATE[!sums];
     begin += GPU_BEGIN;
-    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from);
+    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from[!sums]);
     e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
   }
   e.seconds = begin + work_of(likely, room, likely < all ? 0 : later) / rate;

@@ -23,7 +23,7 @@ __extension__ typedef unsigned __int128 two_list_product;
 
 /* When to do what; tests set other ones. */
 typedef struct two_list_tuning {
-  uint64_t gpu_from;    /* subsets in a list from which the GPU goes on */
+  uint64_t gpu_from[2]; /* subsets in a list from which the GPU goes on: of sums, of others */
   uint64_t chunk;       /* subsets that a thread merges at a time */
   uint64_t memory;      /* bytes of lists, at most; 0: as the job says */
   uint64_t gpu_memory;  /* bytes of lists on the GPU, at most; 0: what there is */
@@ -124,7 +124,7 @@ void two_list_choices_end(two_list_choices *choices);
 
 /* two_list_device.c: end the search on the GPU, from lists that have grown large. *done is false
  * where it has no room. */
-bool two_list_gpu_suits(const two_list_run *run);
+bool two_list_gpu_suits(const two_list_run *run, uint64_t subsets);
 dzo_status two_list_on_gpu(two_list_run *run, double hits, bool *done);
 
 /* The method, with another tuning. */

@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 /* The rest of a search on the GPU: lists that the CPU began are sent there, grow on, and are walked
  * over once for each choice about the items that remain. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,9 +28,19 @@ typedef struct device_run {
   uint8_t *places; /* [TWO_LIST_CHOICES][items] what was chosen for the scans of a batch */
 } device_run;
 
-bool two_list_gpu_suits(const two_list_run *run) {
+/* The GPU prunes nothing, so where bounds prune, it is of use for the last few items only: of as
+ * many subsets as it can hold, and of those that choices multiply. */
+static bool is_near_the_end(const two_list_run *run) {
+  enum { CHOSEN = 10 };
+  double room = (double)(dzo_unit_available(run->job->gpu) + run->job->gpu->workspace_bytes) / 40;
+  double pairs = (double)run->list[0].count * (double)run->list[1].count;
+  return log2(pairs) + run->problem->items - run->joined < 2 * log2(room) + CHOSEN;
+}
+
+bool two_list_gpu_suits(const two_list_run *run, uint64_t subsets) {
   return run->top && run->job->gpu != NULL && !run->gpu_off && run->kind->part != NULL &&
-         knapsack_is_narrow(run->problem);
+         subsets >= run->tuning->gpu_from[!run->kind->sums] && knapsack_is_narrow(run->problem) &&
+         (run->kind->sums || is_near_the_end(run));
 }
 
 /* ---- What the GPU's memory holds ------------------------------------------------------------- */

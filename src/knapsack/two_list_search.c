@@ -155,7 +155,7 @@ static dzo_status grow(two_list_run *run, double hits, bool *full) {
   while (run->joined < run->problem->items && run->best < run->goal && !is_dense(run, hits)) {
     int which = next_list(run);
     two_list_list *list = &run->list[which];
-    if (list->count >= run->tuning->gpu_from && two_list_gpu_suits(run))
+    if (two_list_gpu_suits(run, list->count))
       return DZO_OK;
     dzo_status status = make_room(run, list->count);
     if (status == DZO_E_LIMIT) {

@@ -25,14 +25,14 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
 /* Many chunks, and the GPU from the first subsets on. */
 static dzo_status solve_in_pieces(knapsack_job *job, const knapsack_problem *problem,
                                   knapsack_answer *answer) {
-  two_list_tuning tuning = {.gpu_from = 4, .chunk = 3, .hits = 1e30, .gpu_choices = 3};
+  two_list_tuning tuning = {.gpu_from = {4, 4}, .chunk = 3, .hits = 1e30, .gpu_choices = 3};
   return two_list_solve(job, problem, &tuning, answer);
 }
 
 /* Room for few subsets, so that most items are left to choices. */
 static dzo_status solve_in_little(knapsack_job *job, const knapsack_problem *problem,
                                   knapsack_answer *answer) {
-  two_list_tuning tuning = {.gpu_from = 8,
+  two_list_tuning tuning = {.gpu_from = {8, 8},
                             .chunk = 1 << 15,
                             .memory = 6000,
                             .gpu_memory = 70000,
