@@ -197,8 +197,9 @@ static dzo_status read_stem(dzo_context *context, const char *path, dzo_status w
   memcpy(name + fsu.stem, "_c.txt", sizeof "_c.txt");
   dzo_status status = dzo_input_open(context, name, DZO_INPUT_WHOLE, &input);
   dzo_free(name);
-  if (status != DZO_OK)
+  if (status == DZO_E_IO)
     return dzo_fail(context, why, "%s", message);
+  DZO_TRY(status);
   dzo_input_close(input);
   return read_four(context, path, &fsu, options, set);
 }

@@ -296,7 +296,8 @@ static void test_capacities(void **state) {
   options.capacity = "10000000000000000000";
   expect("1 7\n1 2\n", &options, "the capacity 10000000000000000000 does not fit 64 bits*");
   options.capacity = NULL;
-  expect("value,weight\n1,2\n", &options, "file: this format holds no capacity; give one (--capacity)");
+  expect("value,weight\n1,2\n", &options,
+         "file: this format holds no capacity; give one (--capacity)");
 }
 
 static void test_malformed(void **state) {
@@ -456,6 +457,91 @@ static void test_solutions(void **state) {
                   "file:1: there is no instance '2' among 2, which are numbered from 0");
 }
 
+/* ---- Without memory -------------------------------------------------------------------------- */
+
+typedef struct failing {
+  uint64_t calls, fail_at;
+  int64_t live;
+} failing;
+
+static void *fail_or_allocate(void *user, size_t bytes) {
+  failing *f = user;
+  void *block = ++f->calls == f->fail_at ? NULL : malloc(bytes);
+  f->live += block != NULL;
+  return block;
+}
+
+static void release(void *user, void *block) {
+  failing *f = user;
+  f->live -= block != NULL;
+  free(block);
+}
+
+static dzo_status read_and_write(dzo_context *context, const char *path, const char *solution) {
+  const dzo_knapsack_read_options options = {.capacity = "20.5"};
+  dzo_knapsack_set set = {0};
+  dzo_knapsack_solution claim;
+  dzo_status status = dzo_knapsack_read(context, path, &options, &set);
+  if (status == DZO_OK)
+    status = dzo_knapsack_solution_read(context, solution, &set, &claim);
+  if (status == DZO_OK) {
+    dzo_knapsack_instance instance;
+    dzo_knapsack_instance_init(&instance);
+    instance.count = set.items;
+    instance.values = set.values;
+    instance.weights = set.weights;
+    status = dzo_knapsack_write(context, "knapsack_io_copy", DZO_KNAPSACK_FILE_PISINGER, NULL,
+                                &instance);
+    dzo_knapsack_solution_release(&claim);
+  }
+  dzo_knapsack_set_release(&set);
+  return status;
+}
+
+/* Each allocation fails in turn; nothing is kept, and the call says what it was. */
+static void expect_survival(const char *path, const char *solution) {
+  failing f = {0};
+  dzo_context_options options;
+  dzo_context *context;
+  dzo_context_options_init(&options);
+  options.threads = 1;
+  options.device = DZO_DEVICE_CPU;
+  options.allocator = (dzo_allocator){&f, fail_or_allocate, release};
+  assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
+  int64_t live = f.live;
+  dzo_status status = DZO_E_MEMORY;
+  for (f.fail_at = 1; status != DZO_OK; f.fail_at++) {
+    f.calls = 0;
+    status = read_and_write(context, path, solution);
+    assert_true(status == DZO_OK || status == DZO_E_MEMORY);
+    assert_int_equal(dzo_context_memory_used(context), 0);
+    assert_true(f.fail_at < 200);
+  }
+  assert_true(f.fail_at > 5);
+  dzo_context_destroy(context);
+  assert_int_equal(f.live, live > 0 ? 0 : live);
+}
+
+static void test_without_memory(void **state) {
+  char csv[8192] = "name,value,weight,count\n", *to = csv + strlen(csv);
+  (void)state;
+  for (int i = 0; i < 200; i++)
+    to += sprintf(to, "item number %d,%d.5,%d.25,%d\n", i, i, i, i % 3 + 1);
+  write_file("knapsack_io_items.csv", csv);
+  write_file("knapsack_io_claim", "# value 3\n0\n1\n");
+  expect_survival("knapsack_io_items.csv", "knapsack_io_claim");
+  write_file("knapsack_io_four_c.txt", "10\n");
+  write_file("knapsack_io_four_w.txt", "4\n7\n");
+  write_file("knapsack_io_four_p.txt", "5\n6\n");
+  expect_survival("knapsack_io_four_p.txt", "knapsack_io_claim");
+  expect_survival("knapsack_io_four", "knapsack_io_claim");
+  static const char *const names[] = {"knapsack_io_items.csv",  "knapsack_io_claim",
+                                      "knapsack_io_four_c.txt", "knapsack_io_four_w.txt",
+                                      "knapsack_io_four_p.txt", "knapsack_io_copy"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    assert_int_equal(remove(names[i]), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_decimals),   cmocka_unit_test(test_scaling),
@@ -463,6 +549,6 @@ int main(void) {
       cmocka_unit_test(test_csv),        cmocka_unit_test(test_columns_asked),
       cmocka_unit_test(test_capacities), cmocka_unit_test(test_malformed),
       cmocka_unit_test(test_appending),  cmocka_unit_test(test_four_files),
-      cmocka_unit_test(test_solutions)};
+      cmocka_unit_test(test_solutions),  cmocka_unit_test(test_without_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
