@@ -227,24 +227,68 @@ END
 @test "--time-limit: the best found, its bound, status 5" {
   need_python
   hard_instance >hard.txt
-  expect 5 dzo knapsack hard.txt --device cpu --time-limit 0.3 --json --verify -o chosen.txt
+  expect 5 dzo knapsack hard.txt --device cpu --threads 1 --time-limit 0.3 --json --verify -o chosen.txt
   [ "$(cat err)" = "dzo: the time limit was reached" ]
   [ "$(json "d['status']")" = feasible ]
   [ "$(json "0 < d['value'] <= d['bound'] and d['weight'] <= d['capacity'] and len(d['items']) > 0")" = True ]
   [ "$(json "d['reason']")" = "the time limit was reached" ]
   expect 0 dzo verify knapsack hard.txt chosen.txt
-  expect 5 dzo knapsack hard.txt --device cpu --time-limit 0.3
+  expect 5 dzo knapsack hard.txt --device cpu --threads 1 --time-limit 0.3
   [ -n "$(field value)" ]
   grep -q '^proof  *no choice is worth more than [0-9]* (' out
   { cat hard.txt; five_items; } >both.txt
-  expect 5 dzo knapsack both.txt --device cpu --time-limit 0.5 --json --verify
+  expect 5 dzo knapsack both.txt --device cpu --threads 1 --time-limit 0.5 --json --verify
   [ "$(json "[d['count'], d['feasible'] + d['optimal'], len(d['instances'])]")" = "[2, 2, 2]" ]
+}
+
+@test "--memory: the best found, its bound, status 5" {
+  need_python
+  hard_instance >hard.txt
+  expect 5 dzo knapsack hard.txt --device cpu --algorithm core --memory 1M --json --verify
+  grep -q '^dzo: .*memory' err
+  [ "$(json "[d['status'], 0 < d['value'] <= d['bound']]")" = "['feasible', True]" ]
+}
+
+@test "an algorithm that does not take the instance: status 2 and the reason" {
+  hard_instance >hard.txt
+  expect 2 dzo knapsack hard.txt --device cpu --algorithm brute-force
+  one_error "brute-force: "
+  expect 2 dzo knapsack hard.txt --device cpu --algorithm dense
+  one_error "dense: "
+}
+
+@test "a line on a terminal tells what is known so far" {
+  need_python
+  python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "needs pseudo-terminals"
+  hard_instance >hard.txt
+  python3 - "$DZO_PROGRAM" knapsack hard.txt --device cpu --threads 1 --time-limit 1.8 <<'END'
+import fcntl, os, pty, re, struct, subprocess, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+os.close(slave)
+shown = b""
+while True:
+    try:
+        data = os.read(master, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    shown += data
+assert child.wait() == 5
+text = shown.decode()
+assert re.search(r"\r\x1b\[K[a-z-]+  value \d+  bound \d+  gap [0-9.e-]+ %  [0-9.]+ s", text), repr(text)
+assert text.endswith("\r\x1b[Kdzo: the time limit was reached\r\n"), repr(text)
+END
+  expect 5 dzo knapsack hard.txt --device cpu --threads 1 --time-limit 1.2 # no terminal, no line
+  [ "$(cat err)" = "dzo: the time limit was reached" ]
 }
 
 @test "Ctrl-C: the best found is told, status 130" {
   hard_instance >hard.txt
   for try in 1 2 3; do
-    "$DZO_PROGRAM" knapsack hard.txt --device cpu -o chosen.txt >out 2>err </dev/null &
+    "$DZO_PROGRAM" knapsack hard.txt --device cpu --threads 1 -o chosen.txt >out 2>err </dev/null &
     pid=$!
     sleep $try
     kill -INT $pid
