@@ -222,7 +222,10 @@ static void print_taken(FILE *out, const knapsack_job *job) {
 static void print_sums(FILE *out, const knapsack_job *job) {
   const dzo_knapsack_origin *origin = &job->set.origins[0];
   char value[DZO_DECIMAL_TEXT], weight[DZO_DECIMAL_TEXT], capacity[DZO_DECIMAL_TEXT];
-  char bound[DZO_DECIMAL_TEXT];
+  char bound[DZO_DECIMAL_TEXT], above[32] = "";
+  double gap = cli_knapsack_gap(job->value_sums[0], job->bounds[0]);
+  if (isfinite(gap))
+    (void)snprintf(above, sizeof above, " (%.2g %% above)", 100 * gap);
   cli_knapsack_weight_text(origin, cli_knapsack_wide(job->set.capacities[0]), capacity);
   if (job->outcomes[0] == DZO_KNAPSACK_INFEASIBLE) {
     (void)fprintf(out, "infeasible    even the lightest choice is over the capacity %s\n",
@@ -236,8 +239,7 @@ static void print_sums(FILE *out, const knapsack_job *job) {
   if (job->outcomes[0] == DZO_KNAPSACK_OPTIMAL)
     (void)fputs("proof         optimal: no choice is worth more\n", out);
   else
-    (void)fprintf(out, "proof         no choice is worth more than %s (%.2g %% above)\n", bound,
-                  100 * cli_knapsack_gap(job->value_sums[0], job->bounds[0]));
+    (void)fprintf(out, "proof         no choice is worth more than %s%s\n", bound, above);
 }
 
 static void print_times(FILE *out, const knapsack_job *job) {

@@ -191,9 +191,13 @@ static dzo_status take_line(dzo_knapsack_reading *r, const header *h, dzo_word l
 dzo_status dzo_knapsack_read_csv(dzo_knapsack_reading *r) {
   static const dzo_word NOTHING = {"", 0};
   header h = {.columns = 0};
+  const char *end;
   dzo_word line;
   DZO_TRY(take_header(r, &h));
-  while (dzo_knapsack_line(r, &line))
+  /* No comments here: a name may begin with '#', and its item is not to be lost. */
+  while (dzo_lines_next_data(&r->lines, '\0', &line.at, &end)) {
+    line.length = (size_t)(end - line.at);
     DZO_TRY(take_line(r, &h, line));
+  }
   return dzo_knapsack_close(r, DZO_KNAPSACK_FILE_CSV, NOTHING, NOTHING, NULL);
 }

@@ -238,6 +238,8 @@ static void test_csv(void **state) {
       {"profit\tsize\n5\t4\n", "csv 20.625: 5/4"},
       {"price,cost\n1e2,1e1\n", "csv 20.625: 100/10"},
       {"value,weight\n", "csv 20.625:"},
+      {"# comment\nname,value,weight\n#1,5,4\n\n#2,6,7\n", "csv 20.625: #1=5/4 #2=6/7"},
+      {"name,value,weight\n# no comment\n", "file:2: the value of item 0 is missing"},
       {"name,weight\na,1\n",
        "file:1: no column of the values: none is called value, profit or price"},
       {"value,name\n1,a\n",
