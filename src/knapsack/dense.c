@@ -8,19 +8,24 @@
 #include "knapsack/dense.h"
 
 #include <math.h>
-#include <stdio.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #define CHEAP ((uint64_t)1 << 26) /* cells, not worth trying for fewer */
 enum {
-  FIRST_GAP = 64,    /* to the bound, at first, */
-  GAP_GROWTH = 16,   /* and so much more each time, */
-  WORTH_TRYING = 8,  /* as long as it takes so many times fewer cells than to be sure */
-  PLANNED = 1 << 14, /* items of which an estimate makes plans, */
-  ROUGH_SPANS = 256  /* with so many spans a level */
+  FIRST_GAP = 64,     /* to the bound, at first, */
+  GAP_GROWTH = 16,    /* and so much more each time, */
+  WORTH_TRYING = 8,   /* as long as it takes so many times fewer cells than to be sure */
+  PLANNED = 1 << 14,  /* items of which an estimate makes plans, */
+  ROUGH_SPANS = 256,  /* of a level, where a plan is rough, */
+  SHARP_SPANS = 4096, /* and where it is sharp, */
+  FEW_CELLS = 1 << 24 /* which takes longer than to fill so many cells */
 };
 
+#define ALL_CELLS (UINT64_MAX - 1)
+#define EARLY 0.02 /* seconds */
+#define LONG 1.0
 #define CPU_RATE 1.2e9 /* cells a second and thread */
 #define GPU_RATE 2.5e11
 #define CPU_LEVEL 2e-6 /* seconds a level */
@@ -84,6 +89,10 @@ static void search_close(search *s) {
   dense_rest_close(&s->rest);
 }
 
+static bool is_over(const search *s) {
+  return s->answer->bound <= s->answer->value || knapsack_must_stop(s->job);
+}
+
 /* Is any set of the plan within the goal? Not where it has more cells than was enough. */
 static bool is_reached(const dense_plan *plan) { return dense_plan_width(plan, plan->items) > 0; }
 
@@ -122,14 +131,18 @@ static dzo_status try_for(search *s, int64_t known, dense_plan *plan) {
 }
 
 /* The rest for sets worth more than `known`, and its plan: complete, or it has more cells than
- * `enough`. Where nothing can be worth more, it has no items. */
-static dzo_status prepare(search *s, int64_t known, uint32_t spans, uint64_t enough,
-                          dense_plan *plan) {
+ * `enough`. Where nothing can be worth more, it has no items. A sharp plan is made where a rough
+ * one has many cells. */
+static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
+  dzo_context *context = s->job->context;
   dense_reduce(s->problem, s->order, known, &s->rest);
   if (s->rest.room_left < 0)
     s->rest.items = 0;
-  DZO_TRY(dense_rest_plan(s->job->context, &s->rest, spans, enough, plan));
-  return DZO_OK;
+  DZO_TRY(dense_rest_plan(context, &s->rest, ROUGH_SPANS, enough, plan));
+  if (!sharp || plan->cells < FEW_CELLS)
+    return DZO_OK;
+  dense_plan_free(plan);
+  return dense_rest_plan(context, &s->rest, SHARP_SPANS, enough, plan);
 }
 
 /* Seconds and memory for a plan. */
@@ -146,47 +159,45 @@ static void charge(const search *s, const dense_plan *plan, knapsack_estimate *e
   e->memory = (on_gpu ? 0 : rows + bits) + plan->first[plan->items + 1] * sizeof(dense_span);
 }
 
-/* A table for what is nearly as good as the bound, if that is much smaller than one of so many
- * cells. */
-static dzo_status try_near(search *s, int64_t bound, uint64_t cells) {
-  int64_t value = (int64_t)s->answer->value;
-  for (int64_t gap = FIRST_GAP; gap < bound - value; gap *= GAP_GROWTH) {
+/* Tables for what is nearly as good as the bound, as long as they have at most `most` cells. */
+static dzo_status try_near(search *s, int64_t *gap, int64_t bound, uint64_t most) {
+  for (; *gap < bound - (int64_t)s->answer->value; *gap *= GAP_GROWTH) {
     dense_plan plan;
-    DZO_TRY(prepare(s, bound - gap, DENSE_SPANS, cells / WORTH_TRYING, &plan));
+    DZO_TRY(prepare(s, bound - *gap, true, most, &plan));
     if (!plan.complete) {
       dense_plan_free(&plan);
       return DZO_OK;
     }
-    DZO_TRY(try_for(s, bound - gap, &plan));
-    if (s->answer->bound <= s->answer->value ||
+    DZO_TRY(try_for(s, bound - *gap, &plan));
+    if (is_over(s) ||
         knapsack_report(s->job, DZO_KNAPSACK_DENSE, s->answer->value, s->answer->bound))
       return DZO_OK;
   }
   return DZO_OK;
 }
 
-static bool is_over(const search *s) {
-  return s->answer->bound <= s->answer->value || knapsack_must_stop(s->job);
-}
+static bool is_small(const knapsack_problem *p) { return (uint64_t)p->capacity < CHEAP / p->items; }
 
 static dzo_status run(search *s) {
   DZO_TRY(search_open(s));
-  int64_t bound = (int64_t)s->answer->bound;
+  int64_t bound = (int64_t)s->answer->bound, gap = FIRST_GAP;
+  if (!is_over(s) && !is_small(s->problem))
+    DZO_TRY(try_near(s, &gap, bound, CHEAP));
   if (is_over(s))
     return DZO_OK;
   dense_plan plan;
-  DZO_TRY(prepare(s, (int64_t)s->answer->value, DENSE_SPANS, UINT64_MAX, &plan));
+  DZO_TRY(prepare(s, (int64_t)s->answer->value, true, ALL_CELLS, &plan));
   if (plan.cells > CHEAP) {
     /* Where there is no room to be sure, whatever there is room for is worth trying. */
     knapsack_estimate e;
     double seconds;
     charge(s, &plan, &e, &seconds);
-    uint64_t cells = seconds < INFINITY ? plan.cells : UINT64_MAX;
+    uint64_t most = seconds < INFINITY ? plan.cells / WORTH_TRYING : ALL_CELLS;
     dense_plan_free(&plan);
-    DZO_TRY(try_near(s, bound, cells));
+    DZO_TRY(try_near(s, &gap, bound, most));
     if (is_over(s))
       return DZO_OK;
-    DZO_TRY(prepare(s, (int64_t)s->answer->value, DENSE_SPANS, UINT64_MAX, &plan));
+    DZO_TRY(prepare(s, (int64_t)s->answer->value, true, ALL_CELLS, &plan));
   }
   return try_for(s, (int64_t)s->answer->value, &plan);
 }
@@ -200,49 +211,67 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
 }
 
 /* Likely: twice the first table that is not empty. At worst: the one for the greedy set. */
-static dzo_status look_ahead(search *s, knapsack_estimate *e) {
-  DZO_TRY(search_open(s));
-  dense_plan plan;
-  DZO_TRY(prepare(s, (int64_t)s->answer->value, ROUGH_SPANS, UINT64_MAX, &plan));
-  charge(s, &plan, e, &e->worst);
-  uint64_t cells = plan.cells;
-  dense_plan_free(&plan);
-  e->seconds = e->worst;
+static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
   int64_t bound = (int64_t)s->answer->bound, value = (int64_t)s->answer->value;
-  if (e->worst == INFINITY)
-    cells = UINT64_MAX;
-  for (int64_t gap = FIRST_GAP; cells > CHEAP && bound - value > gap; gap *= GAP_GROWTH) {
-    DZO_TRY(prepare(s, bound - gap, ROUGH_SPANS, cells / WORTH_TRYING, &plan));
-    bool is_small = plan.complete, is_first = is_small && is_reached(&plan);
-    double seconds;
-    if (is_first) {
-      charge(s, &plan, e, &seconds);
-      e->seconds = 2 * seconds;
-    }
+  dense_plan plan;
+  *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
+  for (int64_t gap = FIRST_GAP; e->seconds == INFINITY && gap < bound - value; gap *= GAP_GROWTH) {
+    DZO_TRY(prepare(s, bound - gap, sharp, ALL_CELLS, &plan));
+    if (is_reached(&plan))
+      charge(s, &plan, e, &e->seconds);
+    bool is_last = !plan.complete || is_reached(&plan);
     dense_plan_free(&plan);
-    if (is_first || !is_small)
-      return DZO_OK;
+    if (is_last)
+      break;
   }
+  e->seconds *= 2;
+  if (e->seconds < INFINITY && !is_small(s->problem))
+    return DZO_OK;
+  DZO_TRY(prepare(s, value, sharp, ALL_CELLS, &plan));
+  double sure;
+  charge(s, &plan, e, &sure);
+  e->worst = sure;
+  e->seconds = sure < e->seconds ? sure : e->seconds;
+  dense_plan_free(&plan);
   return DZO_OK;
 }
 
+/* A rough look, and a sharper one where that seems long. */
+static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
+  DZO_TRY(search_open(s));
+  DZO_TRY(look(s, false, e));
+  return e->seconds > LONG ? look(s, true, e) : DZO_OK;
+}
+
+/* As if all capacities mattered. */
+static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_job *job) {
+  double cells = (double)problem->items * (double)problem->capacity / 2;
+  double rows = 8.5 * (double)problem->capacity;
+  double cpu = rows < (double)job->memory
+                   ? cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1))
+                   : INFINITY;
+  double gpu = job->gpu != NULL && rows < (double)dzo_unit_available(job->gpu)
+                   ? GPU_BEGIN + problem->items * GPU_LEVEL + cells / GPU_RATE
+                   : INFINITY;
+  bool on_gpu = gpu < cpu || !job->cpu;
+  knapsack_estimate e = {on_gpu ? gpu : cpu, INFINITY,
+                         on_gpu || cpu == INFINITY ? 0 : (uint64_t)rows,
+                         on_gpu && gpu < INFINITY ? (uint64_t)rows : 0};
+  e.worst = e.seconds < LONG ? e.seconds : INFINITY;
+  return e;
+}
+
+/* A plan is made only once that much has been spent on the problem that it is worth its time. */
 static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
-  knapsack_estimate e = {INFINITY, INFINITY, 0, 0};
-  if (problem->items > PLANNED) {
-    double cells = (double)problem->items * (double)problem->capacity / 2;
-    double cpu = CPU_RATE * (job->threads > 1 ? job->threads : 1);
-    e.seconds = e.worst = cells / (job->gpu != NULL ? GPU_RATE : cpu);
-    e.memory = 9 * (uint64_t)problem->capacity;
-    if (e.memory > job->memory)
-      e.seconds = e.worst = INFINITY;
+  knapsack_estimate e = guess(problem, job);
+  if (problem->items > PLANNED || dzo_clock() - job->begun < EARLY)
     return e;
-  }
   knapsack_job quiet = *job;
   quiet.quiet = true;
   knapsack_answer answer = {.bound = problem->value_sum};
   answer.taken = dzo_calloc(job->context, problem->items, 1);
   search s = {.job = &quiet, .problem = problem, .answer = &answer};
-  if (answer.taken == NULL || look_ahead(&s, &e) != DZO_OK)
+  if (answer.taken == NULL || plan_ahead(&s, &e) != DZO_OK)
     e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
   search_close(&s);
   dzo_free(answer.taken);
@@ -251,13 +280,8 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
 
 static const char *refusal(const knapsack_problem *problem, const knapsack_job *job, char *why,
                            size_t why_size) {
-  if (!knapsack_is_narrow(problem))
-    return "a table needs sums of less than 2^62";
-  if (estimate(problem, job).seconds < INFINITY)
-    return NULL;
-  (void)snprintf(why, why_size, "a table for a capacity of %lld does not fit into memory",
-                 (long long)problem->capacity);
-  return why;
+  (void)job, (void)why, (void)why_size;
+  return knapsack_is_narrow(problem) ? NULL : "a table needs sums of less than 2^62";
 }
 
 const knapsack_method knapsack_dense = {DZO_KNAPSACK_DENSE, refusal, estimate, solve};

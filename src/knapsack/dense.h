@@ -7,8 +7,6 @@
 #include "knapsack/dense_engine.h"
 #include "knapsack/dense_reduce.h"
 
-enum { DENSE_SPANS = 4096 }; /* of a level, about */
-
 /* The plan for sets of `rest` that are worth more than what it was made for. */
 dzo_status dense_rest_plan(dzo_context *context, const dense_rest *rest, uint32_t spans,
                            uint64_t enough, dense_plan *plan);

@@ -28,8 +28,8 @@ typedef struct dense_step {
 
 typedef struct dense_engine dense_engine;
 typedef struct dense_engine_kind {
-  /* Room for rows of `width` cells and so many words of decisions, all zero; the first row is one
-   * cell of value 0. `segments`: of a step at most. */
+  /* Room for rows of `width` cells and so many words of decisions; the first row is one cell of
+   * value 0. `segments`: of a step at most. */
   dzo_status (*open)(dense_engine *engine, uint64_t width, uint64_t words, uint64_t segments);
   void (*close)(dense_engine *engine);
   dzo_status (*step)(dense_engine *engine, const dense_step *step);

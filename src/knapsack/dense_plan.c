@@ -39,35 +39,44 @@ static void add(span_list *list, uint64_t first, int64_t low, int64_t high, int6
   list->span[list->count++] = (dense_span){low, high, 0, 0};
 }
 
-/* Close the narrowest gaps, until at most `most` spans are left of the level. */
-static void thin_out(span_list *list, uint64_t first, uint64_t most) {
-  for (int64_t gap = 2 * NEAR; list->count - first > most; gap *= 2) {
+/* Close the narrowest gaps, until at most `most` spans are left of the level. *gap: what was needed
+ * for the level before, then for this one. */
+static void thin_out(span_list *list, uint64_t first, uint64_t most, int64_t *gap) {
+  if (list->count - first <= most)
+    return;
+  *gap = *gap > 2 * NEAR ? *gap / 2 : NEAR;
+  while (list->count - first > most) {
     uint64_t end = list->count;
+    *gap *= 2;
     list->count = first + 1;
     for (uint64_t i = first + 1; i < end; i++)
-      add(list, first, list->span[i].low, list->span[i].high, gap);
+      add(list, first, list->span[i].low, list->span[i].high, *gap);
   }
 }
 
 /* A level and the same level moved by `shift`, both cut to low .. high, at the end of the list. */
-static bool unite(span_list *list, const span_list *source, uint64_t begin, uint64_t end,
-                  int64_t shift, int64_t low, int64_t high) {
+static bool unite(span_list *list, uint64_t begin, uint64_t end, int64_t shift, int64_t low,
+                  int64_t high) {
   if (!make_room(list, 2 * (end - begin)))
     return false;
-  uint64_t first = list->count, next[2] = {begin, begin};
-  while (next[0] < end || next[1] < end) {
-    int64_t lows[2] = {INT64_MAX, INT64_MAX};
-    for (int k = 0; k < 2; k++)
-      if (next[k] < end)
-        lows[k] = source->span[next[k]].low + (k == 1 ? shift : 0);
-    int k = lows[1] < lows[0];
-    dense_span s = source->span[next[k]++];
-    int64_t from = lows[k] < low ? low : lows[k], to = s.high + (k == 1 ? shift : 0);
-    to = to > high ? high : to;
-    if (from <= to)
-      add(list, first, from, to, NEAR);
+  const dense_span *there = list->span + end, *a = list->span + begin, *b = a;
+  /* Of the lower ones there is nothing left. */
+  while (a < there && a->high < low)
+    a++;
+  while (b < there && b->high + shift < low)
+    b++;
+  uint64_t first = list->count;
+  for (;;) {
+    int64_t a_low = a < there ? a->low : INT64_MAX, b_low = b < there ? b->low + shift : INT64_MAX;
+    bool moved = b_low < a_low;
+    int64_t from = moved ? b_low : a_low;
+    if (from > high)
+      return true;
+    int64_t to = moved ? b->high + shift : a->high;
+    a += !moved;
+    b += moved;
+    add(list, first, from < low ? low : from, to < high ? to : high, NEAR);
   }
-  return true;
 }
 
 /* What of the last level of `list` is in the spans begin .. end - 1 of `other`. */
@@ -98,10 +107,11 @@ static bool look_forth(const dense_plan *plan, int64_t high, span_list *list, ui
   list->span[list->count++] = (dense_span){0, 0, 0, 0};
   first[0] = 0;
   first[1] = 1;
+  int64_t gap = 0;
   for (uint32_t j = 0; j < plan->items; j++) {
-    if (!unite(list, list, first[j], first[j + 1], plan->weight[j], 0, high))
+    if (!unite(list, first[j], first[j + 1], plan->weight[j], 0, high))
       return false;
-    thin_out(list, first[j + 1], plan->most);
+    thin_out(list, first[j + 1], plan->most, &gap);
     first[j + 2] = list->count;
   }
   return true;
@@ -115,12 +125,13 @@ static bool look_back(const dense_plan *plan, int64_t low, int64_t high, const s
   list->span[list->count++] = (dense_span){low, high, 0, 0};
   first[plan->items] = 0;
   uint64_t begin = 0;
+  int64_t gap = 0;
   for (uint32_t j = plan->items; j-- > 0;) {
     uint64_t end = list->count;
-    if (!unite(list, list, begin, end, -plan->weight[j], 0, high) ||
+    if (!unite(list, begin, end, -plan->weight[j], 0, high) ||
         !intersect(list, end, forth, forth_first[j], forth_first[j + 1]))
       return false;
-    thin_out(list, end, FINER * plan->most);
+    thin_out(list, end, FINER * plan->most, &gap);
     first[j] = begin = end;
   }
   return true;
@@ -175,14 +186,15 @@ static bool look_ahead(dense_plan *plan, const span_list *back, const uint64_t *
   plan->first[0] = plan->words[0] = 0;
   plan->first[1] = 1;
   note_level(plan, 0, 1, 1);
+  int64_t gap = 0;
   for (uint32_t j = 0; j < plan->items; j++) {
     uint64_t begin = plan->first[j], end = plan->first[j + 1];
     uint64_t width = 0;
     if (plan->complete) {
-      if (!unite(list, list, begin, end, plan->weight[j], 0, INT64_MAX) ||
+      if (!unite(list, begin, end, plan->weight[j], 0, INT64_MAX - 1) ||
           !intersect(list, end, back, back_first[j + 1], back_first[j]))
         return false;
-      thin_out(list, end, FINER * plan->most);
+      thin_out(list, end, FINER * plan->most, &gap);
       plan->complete = width_of(list, end) <= DENSE_WIDEST;
       if (!plan->complete)
         list->count = end;

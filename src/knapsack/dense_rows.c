@@ -119,6 +119,8 @@ static void write_range(void *argument, uint64_t begin, uint64_t end, int thread
   if (knapsack_must_stop(e->job))
     return;
   uint64_t *words = e->decision + step->first_word;
+  if (step->keep)
+    memset(words + begin / WORD, 0, (end - begin + WORD - 1) / WORD * sizeof *words);
   uint8_t taken[BLOCK];
   uint64_t number = find_segment(step, begin);
   for (uint64_t at = begin; at < end;) {
@@ -143,7 +145,7 @@ static dzo_status cpu_open(dense_engine *e, uint64_t width, uint64_t words, uint
   dzo_context *context = e->job->context;
   e->row[0] = dzo_alloc(context, width, cell);
   e->row[1] = dzo_alloc(context, width, cell);
-  e->decision = dzo_calloc(context, words, sizeof *e->decision);
+  e->decision = dzo_alloc(context, words, sizeof *e->decision);
   if (e->row[0] == NULL || e->row[1] == NULL || e->decision == NULL)
     return DZO_E_MEMORY;
   memset(e->row[0], 0, cell);
