@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Each method says what it expects to take, and at worst. The one that is likely to be first may be
- * wrong, so it gets as much time as the one that is certain would take, and then that one's turn
- * comes: twice the better of the two at most. */
+/* Each method says what it expects to take, and at worst. The one that is likely to be the first
+ * may be wrong, so it gets as much time as the next one expects to take, and then that one's turn
+ * comes, with twice as much; and so on. Core begins, since to ask the table costs time. */
 #include "knapsack/plan.h"
 
 #include <math.h>
@@ -19,10 +19,16 @@ enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1 };
  * worth its looks at the clock. */
 static const double GPU_START = 0.7, LEAST_BUDGET = 1e-3;
 
+/* Seconds an item before the table is asked how long it would take, which takes about as long. */
+static const double ASK = 20e-6;
+
 /* A method on the CPU alone, or with the job's GPU. */
 typedef struct candidate {
-  const knapsack_method *method;
+  const knapsack_method *method; /* NULL: it was not asked yet */
   bool gpu;
+  bool refuses;
+  bool failed;   /* it is of no use here */
+  double budget; /* what it had in vain */
   knapsack_estimate estimate;
 } candidate;
 
@@ -42,10 +48,10 @@ typedef struct search {
   knapsack_answer *best;
   uint8_t *spare; /* [items] for the next attempt */
   knapsack_record *record;
-  bool failed[METHODS][2];    /* on the CPU, with the GPU: it is of no use here */
-  double budgets[METHODS][2]; /* what it had in vain */
-  bool was_wrong;             /* somebody had a budget in vain */
-  dzo_status status;          /* of the last attempt */
+  candidate candidates[METHODS][2]; /* on the CPU, with the GPU */
+  bool asks_all;                    /* those too that take long to ask */
+  bool is_desperate;                /* none expects to have memory enough: they may be wrong */
+  dzo_status status;                /* of the last attempt */
 } search;
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -158,7 +164,7 @@ static void give_up_gpu(search *s) {
   s->job->cpu = true;
 }
 
-static ending attempt(search *s, const candidate *c, double budget) {
+static ending attempt(search *s, candidate *c, double budget) {
   double begun = dzo_clock();
   knapsack_job job = job_for(s, c->gpu, budget);
   memset(s->spare, 0, s->problem->items);
@@ -170,11 +176,9 @@ static ending attempt(search *s, const candidate *c, double budget) {
   s->record->algorithm = c->method->algorithm;
   if (end == NO_DEVICE)
     give_up_gpu(s);
-  else if (end == NO_MEMORY || end == BROKEN)
-    s->failed[c->method->algorithm][c->gpu] = true;
-  s->was_wrong = s->was_wrong || end == OUT_OF_BUDGET;
+  c->failed = end == NO_MEMORY || end == BROKEN;
   if (end == OUT_OF_BUDGET)
-    s->budgets[c->method->algorithm][c->gpu] = budget;
+    c->budget = budget;
   return end;
 }
 
@@ -184,67 +188,66 @@ static bool has_gpu_form(dzo_knapsack_algorithm algorithm) {
   return algorithm != DZO_KNAPSACK_CORE && algorithm != DZO_KNAPSACK_HOROWITZ_SAHNI;
 }
 
-/* Does this method take the problem, with the GPU or without? */
-static bool consider(const search *s, const knapsack_method *method, bool gpu, candidate *out) {
-  if (method == NULL || s->failed[method->algorithm][gpu] ||
-      (gpu && (s->job->gpu == NULL || !has_gpu_form(method->algorithm))))
-    return false;
-  knapsack_job job = job_for(s, gpu, INFINITY);
-  char why[160];
-  if (method->refusal(s->problem, &job, why, sizeof why) != NULL)
-    return false;
-  *out = (candidate){method, gpu, method->estimate(s->problem, &job)};
-  return true;
+/* This method, with the GPU or without; NULL where it does not take the problem. */
+static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu) {
+  candidate *c = &s->candidates[algorithm][gpu];
+  const knapsack_method *method = knapsack_method_of(algorithm);
+  if (method == NULL || (gpu && (s->job->gpu == NULL || !has_gpu_form(algorithm))))
+    return NULL;
+  if (c->method == NULL) {
+    knapsack_job job = job_for(s, gpu, INFINITY);
+    char why[160];
+    *c = (candidate){.method = method, .gpu = gpu};
+    c->refuses = method->refusal(s->problem, &job, why, sizeof why) != NULL;
+    if (!c->refuses)
+      c->estimate = method->estimate(s->problem, &job);
+  }
+  return c->refuses || c->failed ? NULL : c;
 }
 
 /* Where nobody asked for it, what is hopeless is not tried; nor are the methods that go through
  * sets one by one, which the others have overtaken. */
-static bool is_of_use(const search *s, const candidate *c) {
-  switch (c->method->algorithm) {
-  case DZO_KNAPSACK_CORE:
-  case DZO_KNAPSACK_DENSE:
-  case DZO_KNAPSACK_TWO_LIST:
-    return c->estimate.seconds < INFINITY && c->estimate.memory <= memory_left(s->job);
-  default:
-    return false;
-  }
+static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm, bool gpu) {
+  if (algorithm != DZO_KNAPSACK_CORE &&
+      !(s->asks_all && (algorithm == DZO_KNAPSACK_DENSE || algorithm == DZO_KNAPSACK_TWO_LIST)))
+    return NULL;
+  candidate *c = consider(s, algorithm, gpu);
+  if (c == NULL || s->is_desperate)
+    return c;
+  /* What core takes can only be found out. */
+  bool fits = algorithm == DZO_KNAPSACK_CORE || c->estimate.memory <= memory_left(s->job);
+  return fits && c->estimate.seconds < INFINITY ? c : NULL;
 }
 
 typedef struct choice {
-  candidate likely, certain; /* method NULL: none */
-  unsigned count;
+  candidate *first;                   /* NULL: none */
+  double first_promise, next_promise; /* seconds; INFINITY: there is none */
 } choice;
 
-static double had(const search *s, const candidate *c) {
-  return s->budgets[c->method->algorithm][c->gpu];
-}
-
 /* When would it be through, by what is known? What it had in vain counts against it. */
-static double promise(const search *s, const candidate *c) {
-  double twice = 2 * had(s, c);
-  return c->estimate.seconds > twice ? c->estimate.seconds : twice;
+static double promise(const candidate *c) {
+  return c->estimate.seconds > 2 * c->budget ? c->estimate.seconds : 2 * c->budget;
 }
 
-/* At worst; it may have been wrong about that too. */
-static double worst_of(const search *s, const candidate *c) {
-  return had(s, c) > 0 ? INFINITY : c->estimate.worst;
-}
-
-static choice choose(const search *s, dzo_knapsack_algorithm algorithm) {
-  choice best = {.count = 0};
+static choice choose(search *s, dzo_knapsack_algorithm algorithm) {
+  choice best = {NULL, INFINITY, INFINITY};
   for (int a = DZO_KNAPSACK_BRUTE_FORCE; a < METHODS; a++)
     for (int gpu = 0; gpu < 2; gpu++) {
-      candidate c;
-      if ((algorithm != DZO_KNAPSACK_AUTO && (int)algorithm != a) ||
-          !consider(s, knapsack_method_of((dzo_knapsack_algorithm)a), gpu != 0, &c) ||
-          (algorithm == DZO_KNAPSACK_AUTO && !is_of_use(s, &c)))
+      candidate *c = NULL;
+      if (algorithm == DZO_KNAPSACK_AUTO)
+        c = consider_for_auto(s, (dzo_knapsack_algorithm)a, gpu != 0);
+      else if ((int)algorithm == a)
+        c = consider(s, algorithm, gpu != 0);
+      if (c == NULL)
         continue;
-      best.count++;
-      if (best.likely.method == NULL || promise(s, &c) < promise(s, &best.likely))
-        best.likely = c;
-      if (worst_of(s, &c) < INFINITY &&
-          (best.certain.method == NULL || c.estimate.worst < best.certain.estimate.worst))
-        best.certain = c;
+      double p = promise(c);
+      if (best.first == NULL || p < best.first_promise) {
+        best.next_promise = best.first_promise;
+        best.first = c;
+        best.first_promise = p;
+      } else if (p < best.next_promise) {
+        best.next_promise = p;
+      }
     }
   return best;
 }
@@ -260,23 +263,26 @@ static bool may_open_gpu(const search *s) {
   return driver > 0;
 }
 
-/* How long the likely one may try before the certain one's turn comes, or another's. */
-static double budget_of(const search *s, const choice *c) {
-  double budget = INFINITY;
-  bool is_certain =
-      c->certain.method != NULL && worst_of(s, &c->likely) <= 2 * c->certain.estimate.worst;
-  if (c->certain.method != NULL)
-    budget = is_certain ? 4 * c->certain.estimate.worst + 1 : c->certain.estimate.worst;
-  else if (c->count > 1)
-    budget = 2 * promise(s, &c->likely) + 1;
-  if (may_open_gpu(s) && budget > GPU_START && c->likely.estimate.worst > GPU_START)
+/* How long the first one may try before the next one's turn comes. One that knows how long it takes
+ * is not given up, unless another may be much faster. */
+static double budget_of(const search *s, const choice *c, bool opens) {
+  const candidate *first = c->first;
+  double next = c->next_promise, worst = first->budget > 0 ? INFINITY : first->estimate.worst;
+  double budget = next > 4 * c->first_promise ? next : 4 * c->first_promise;
+  if (worst <= 4 * c->first_promise || worst <= 4 * next)
+    budget = INFINITY;
+  if (!s->asks_all) {
+    double ask = ASK * s->problem->items;
+    budget = budget < ask ? budget : worst <= ask ? INFINITY : ask;
+  }
+  if (opens && budget > GPU_START && worst > GPU_START)
     budget = GPU_START;
   return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
 }
 
 /* Where no method takes the problem, for its large numbers: a list of states, as far as it goes. */
 static ending run_last(search *s) {
-  if (s->best->nodes > 0 || s->best->cells > 0)
+  if (s->record->plan[0] != '\0')
     return NO_MEMORY;
   knapsack_job job = job_for(s, false, INFINITY);
   knapsack_normal whole = {.problem = *s->problem, .wide_capacity = s->problem->capacity};
@@ -290,42 +296,53 @@ static ending run_last(search *s) {
   return end == BROKEN ? NO_MEMORY : end;
 }
 
+/* Nobody is left: ask more of them. */
+static bool widen(search *s, bool opens) {
+  if (!s->asks_all)
+    s->asks_all = true;
+  else if (opens)
+    s->job->gpu = dzo_context_gpu(s->job->context);
+  else if (!s->is_desperate)
+    s->is_desperate = true;
+  else
+    return false;
+  return true;
+}
+
 static ending run_auto(search *s) {
   for (;;) {
     choice c = choose(s, DZO_KNAPSACK_AUTO);
     bool opens = may_open_gpu(s);
-    if (c.count == 0 && !opens)
-      return run_last(s);
-    ending end = OUT_OF_BUDGET;
-    if (c.count > 0) {
-      if (s->was_wrong && c.certain.method != NULL && !opens)
-        c.likely = c.certain;
-      end = attempt(s, &c.likely, c.count > 1 || opens ? budget_of(s, &c) : INFINITY);
+    if (c.first == NULL) {
+      if (!widen(s, opens))
+        return run_last(s);
+      continue;
     }
+    double budget = budget_of(s, &c, opens && s->asks_all);
+    ending end = attempt(s, c.first, budget);
     if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
       return end;
-    if (opens && (end == OUT_OF_BUDGET || c.count == 0))
+    if (end == OUT_OF_BUDGET && opens && s->asks_all)
       s->job->gpu = dzo_context_gpu(s->job->context);
+    s->asks_all = true;
   }
 }
 
 /* Of the two ways of one method, the quicker; the other where it fails. */
 static ending run_one(search *s, dzo_knapsack_algorithm algorithm) {
   ending end = BROKEN;
-  for (bool first = true;; first = false) {
+  for (;;) {
     choice c = choose(s, algorithm);
-    if (c.count > 0 && c.likely.estimate.seconds > GPU_START && may_open_gpu(s)) {
+    if (c.first != NULL && c.first_promise > GPU_START && may_open_gpu(s)) {
       s->job->gpu = dzo_context_gpu(s->job->context);
       c = choose(s, algorithm);
     }
-    if (c.count == 0)
-      return first ? BROKEN : end;
-    if (s->job->context->device == DZO_DEVICE_CUDA && s->job->gpu != NULL && !c.likely.gpu) {
-      candidate with;
-      if (consider(s, c.likely.method, true, &with))
-        c.likely = with;
-    }
-    end = attempt(s, &c.likely, INFINITY);
+    if (c.first == NULL)
+      return end;
+    candidate *with = NULL;
+    if (s->job->context->device == DZO_DEVICE_CUDA)
+      with = consider(s, algorithm, true);
+    end = attempt(s, with != NULL ? with : c.first, INFINITY);
     if (end != NO_MEMORY && end != NO_DEVICE && end != BROKEN)
       return end;
   }
@@ -344,18 +361,15 @@ static dzo_status refuse(search *s, dzo_knapsack_algorithm algorithm) {
                     "%s works on the CPU; ask for another algorithm, or for device cpu, hybrid or "
                     "auto",
                     name);
-  char why[160];
-  knapsack_job job = job_for(s, s->job->gpu != NULL, INFINITY);
-  const char *reason = method->refusal(s->problem, &job, why, sizeof why);
-  if (reason == NULL && job.gpu == NULL)
+  bool on_cpu = consider(s, algorithm, false) != NULL;
+  if (consider(s, algorithm, true) != NULL || on_cpu)
     return DZO_OK;
-  if (reason != NULL && job.gpu != NULL) {
-    job = job_for(s, false, INFINITY);
-    char other[160];
-    if (method->refusal(s->problem, &job, other, sizeof other) == NULL)
-      return DZO_OK;
-  }
-  return reason == NULL ? DZO_OK : dzo_fail(context, DZO_E_UNSUPPORTED, "%s: %s", name, reason);
+  char why[160];
+  knapsack_job job = job_for(s, s->job->gpu != NULL && has_gpu_form(algorithm), INFINITY);
+  const char *reason = method->refusal(s->problem, &job, why, sizeof why);
+  if (reason == NULL) /* it had no memory to find out */
+    return dzo_fail(context, DZO_E_MEMORY, "%s has no memory to work in", name);
+  return dzo_fail(context, DZO_E_UNSUPPORTED, "%s: %s", name, reason);
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
