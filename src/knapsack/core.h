@@ -105,9 +105,14 @@ typedef struct core_state {
   int64_t weight, value;
   uint64_t flips; /* of the last up to 64 items of the list: bit i, item 64 *
                      epoch + i */
-  int32_t side;
-  uint32_t before; /* the state of the epoch before that it comes from */
+  uint64_t tail;  /* the side, and the number of the state of the epoch before
+                     that it comes from */
 } core_state;
+
+static inline int32_t core_side(uint64_t tail) { return (int32_t)(tail >> 32); }
+static inline uint64_t core_tail(int32_t side, uint32_t before) {
+  return (uint64_t)(uint32_t)side << 32 | before;
+}
 
 typedef struct core_past {
   uint64_t flips;
@@ -135,6 +140,13 @@ typedef struct core_flip {
   int64_t weight, value;
 } core_flip;
 
+/* core_merge.c: merge the states, behind which a last one stands that never
+ * comes, with themselves flipped, into `to`, which is at least as long as both,
+ * keeping what is not dominated and above the lines. How many; nothing sensible
+ * once the run is stopped. */
+uint64_t core_merge(core_run *run, const core_state *from, uint64_t count, core_state *to,
+                    const core_flip *flip, uint64_t bit, const core_lines *lines);
+
 /* States by rising weight and rising value: none is as good as another and no
  * heavier. */
 typedef struct core_list {
@@ -146,7 +158,7 @@ typedef struct core_list {
   core_past **epochs; /* [item_count / 64] */
   uint64_t *epoch_bytes;
   uint32_t epoch_count, epoch_room;
-  bool singles; /* each state flips one item, `before` */
+  bool singles; /* each state flips one item, which its tail names */
 } core_list;
 
 /* The empty set of flips. */

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "knapsack/core.h"
 
-enum { EPOCH = 64, FIRST_ROOM = 256, SINGLES = 1024, STEPS = 1 << 18 };
+enum { EPOCH = 64, FIRST_ROOM = 256, SINGLES = 1024 };
 /* Of the state behind the last: no other one, whose weights are parts of a sum
  * below 2^62, comes after it, flipped or not. */
 #define FAR (INT64_MAX / 2)
@@ -99,9 +99,9 @@ static dzo_status lay_aside(core_list *list) {
     return run->status = DZO_E_MEMORY;
   }
   for (uint64_t i = 0; i < list->count; i++) {
-    past[i] = (core_past){list->states[i].flips, list->states[i].before};
+    past[i] = (core_past){list->states[i].flips, (uint32_t)list->states[i].tail};
     list->states[i].flips = 0;
-    list->states[i].before = (uint32_t)i;
+    list->states[i].tail = core_tail(core_side(list->states[i].tail), (uint32_t)i);
   }
   list->epochs[list->epoch_count] = past;
   list->epoch_bytes[list->epoch_count++] = bytes;
@@ -123,102 +123,15 @@ static dzo_status note_item(core_list *list, uint32_t item) {
   return DZO_OK;
 }
 
-typedef struct narrow_line {
-  int64_t weight, side, rest;
-} narrow_line;
-
-static inline __attribute__((always_inline)) bool
-is_above(const core_state *s, int64_t scale, const narrow_line *line, unsigned lines) {
-  bool above = true;
-  int64_t value = scale * s->value;
-  for (unsigned i = 0; i < lines; i++)
-    above &= value - line[i].weight * s->weight - line[i].side * s->side + line[i].rest >= 0;
-  return above;
-}
-
-static inline bool is_above_wide(const core_state *s, const core_lines *lines) {
-  core_wide value = lines->scale * s->value;
-  for (unsigned i = 0; i < lines->count; i++) {
-    const core_line *l = &lines->line[i];
-    if (value - l->weight * s->weight - l->side * s->side + l->rest < 0)
-      return false;
-  }
-  return true;
-}
-
-/* A merge of the states with themselves flipped, which may be left off and gone
- * on with. */
-typedef struct merging {
-  const core_state *x, *y; /* the next ones, as they are and flipped */
-  core_state *to;
-  int64_t last; /* the greatest value so far */
-} merging;
-
-/* `steps` states more. Of equal weight and value, the one of the lesser side
- * comes first, and the other one goes. No branch depends on data but the end.
- */
-static inline __attribute__((always_inline)) void
-merge(merging *m, uint64_t steps, const core_flip *flip, uint64_t bit, const core_lines *lines,
-      const narrow_line *narrow, unsigned line_count, bool wide) {
-  const core_state *x = m->x, *y = m->y;
-  core_state *to = m->to;
-  int64_t last = m->last, scale = (int64_t)lines->scale;
-  for (uint64_t k = 0; k < steps; k++) {
-    core_state s = *x, f = *y;
-    f.weight += flip->weight;
-    f.value += flip->value;
-    f.side += flip->side;
-    f.flips |= bit;
-    bool first = f.value > s.value || (f.value == s.value && f.side < s.side);
-    bool flipped = f.weight < s.weight || (f.weight == s.weight && first);
-    x += !flipped;
-    y += flipped;
-    s = flipped ? f : s;
-    bool kept = s.value > last;
-    last = kept ? s.value : last;
-    kept &= wide ? is_above_wide(&s, lines) : is_above(&s, scale, narrow, line_count);
-    *to = s;
-    to += kept;
-  }
-  *m = (merging){x, y, to, last};
-}
-
-static void merge_any(merging *m, uint64_t steps, const core_flip *flip, uint64_t bit,
-                      const core_lines *lines) {
-  if (lines->wide) {
-    merge(m, steps, flip, bit, lines, NULL, 0, true);
-    return;
-  }
-  narrow_line narrow[CORE_LINES];
-  for (unsigned i = 0; i < lines->count; i++) {
-    const core_wide most = (core_wide)1 << 61;
-    core_wide rest = lines->line[i].rest;
-    rest = rest > most ? most : rest < -most ? -most : rest;
-    narrow[i] =
-        (narrow_line){(int64_t)lines->line[i].weight, (int64_t)lines->line[i].side, (int64_t)rest};
-  }
-  if (lines->count == 1)
-    merge(m, steps, flip, bit, lines, narrow, 1, false);
-  else if (lines->count == 2)
-    merge(m, steps, flip, bit, lines, narrow, 2, false);
-  else
-    merge(m, steps, flip, bit, lines, narrow, 3, false);
-}
-
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines) {
   DZO_TRY(note_item(list, flip->item));
   DZO_TRY(make_room(list, 2 * list->count + 2));
   list->states[list->count] = (core_state){.weight = FAR, .value = -FAR};
   uint64_t bit = UINT64_C(1) << (list->item_count - 1) % EPOCH;
-  merging m = {list->states, list->states, list->room, INT64_MIN};
-  for (uint64_t left = 2 * list->count, steps; left > 0; left -= steps) {
-    steps = left < STEPS ? left : STEPS;
-    if (!core_goes_on(list->run, steps))
-      return DZO_OK; /* the list is as it was, but for the item that nothing
-                        flips */
-    merge_any(&m, steps, flip, bit, lines);
-  }
-  list->count = (uint64_t)(m.to - list->room);
+  uint64_t made = core_merge(list->run, list->states, list->count, list->room, flip, bit, lines);
+  if (list->run->stopped)
+    return DZO_OK; /* the states are as they were, and nothing flips the item */
+  list->count = made;
   core_state *other = list->states;
   list->states = list->room;
   list->room = other;
@@ -234,11 +147,11 @@ void core_list_apply(const core_list *list, uint64_t state, uint8_t *set) {
   const core_state *s = &list->states[state];
   if (list->singles) {
     if (s->flips != 0)
-      set[s->before] ^= 1;
+      set[(uint32_t)s->tail] ^= 1;
     return;
   }
   apply_word(list, list->epoch_count, s->flips, set);
-  uint32_t at = s->before;
+  uint32_t at = (uint32_t)s->tail;
   for (uint32_t epoch = list->epoch_count; epoch-- > 0;) {
     const core_past *past = &list->epochs[epoch][at];
     apply_word(list, epoch, past->flips, set);
@@ -264,7 +177,7 @@ dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t
   list->singles = true;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t item = room[i].item;
-    core_state s = {.before = item};
+    core_state s = {.tail = core_tail(0, item)};
     if (item < v->items) {
       int64_t sign = f->base[item] ? -1 : 1;
       s.weight = sign * v->weight[item];
