@@ -253,15 +253,13 @@ END
   hard_instance >hard.txt
   expect 2 dzo knapsack hard.txt --device cpu --algorithm brute-force
   one_error "brute-force: "
-  expect 2 dzo knapsack hard.txt --device cpu --algorithm dense
-  one_error "dense: "
 }
 
 @test "a line on a terminal tells what is known so far" {
   need_python
   python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "needs pseudo-terminals"
   hard_instance >hard.txt
-  python3 - "$DZO_PROGRAM" knapsack hard.txt --device cpu --threads 1 --time-limit 1.8 <<'END'
+  python3 - "$DZO_PROGRAM" knapsack hard.txt --device cpu --algorithm horowitz-sahni --time-limit 1.8 <<'END'
 import fcntl, os, pty, re, struct, subprocess, sys, termios
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
