@@ -25,9 +25,9 @@ static const char *const benchmarks[] = {"msf", "table", "knapsack", NULL};
 static const char *const yardsticks[] = {"textbook", "prefetch", "none", NULL};
 static const char *const places[] = {"gpu", "host", NULL};
 static const char *const graphs[] = {"all", "rmat", "ssca2", "uniform", "grid", NULL};
-static const char *const parts[] = {"all",     "operations", "mixed",    "growth",
-                                    "sweep",   "aggregate",  "transfer", "thesis",
-                                    "classes", "files",      "batch",    NULL};
+static const char *const parts[] = {"all",       "operations", "mixed",  "growth",  "sweep",
+                                    "aggregate", "transfer",   "thesis", "classes", "sums",
+                                    "files",     "batch",      NULL};
 
 static void describe_processor(char text[128]) {
   dzo_device_info device;
@@ -120,7 +120,7 @@ static const bench_only options_of[] = {
 };
 static const bench_only parts_of[] = {
     {"table", {"all", "operations", "mixed", "growth", "sweep", "aggregate", "transfer"}},
-    {"knapsack", {"all", "thesis", "growth", "classes", "files", "batch"}},
+    {"knapsack", {"all", "thesis", "growth", "classes", "sums", "files", "batch"}},
 };
 
 static bool names(const bench_only *list, size_t count, const char *benchmark, const char *name) {
@@ -267,6 +267,7 @@ static const cli_option options[] = {
              "filling a table step by step; counting records; or, on a GPU, the whole way from "
              "host memory and back. dzo bench knapsack: the thesis' table; its methods as the "
              "items grow in number; all classes beside a textbook's core method, on one thread; "
+             "sums of large coefficients; "
              "files; or batches of small instances."},
     {.name = "time-limit",
      .kind = CLI_REAL,

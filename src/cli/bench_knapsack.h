@@ -125,6 +125,7 @@ dzo_status knapsack_bench_solve(knapsack_bench *bench, knapsack_who who,
 dzo_status knapsack_bench_thesis(knapsack_bench *bench);
 dzo_status knapsack_bench_growth(knapsack_bench *bench);
 dzo_status knapsack_bench_classes(knapsack_bench *bench);
+dzo_status knapsack_bench_sums(knapsack_bench *bench);
 dzo_status knapsack_bench_files(knapsack_bench *bench);
 dzo_status knapsack_bench_batch(knapsack_bench *bench);
 

@@ -65,6 +65,35 @@ dzo_status knapsack_bench_classes(knapsack_bench *bench) {
   return DZO_OK;
 }
 
+/* ---- What nothing prunes --------------------------------------------------------------------- */
+
+dzo_status knapsack_bench_sums(knapsack_bench *bench) {
+  static const struct {
+    dzo_knapsack_class kind;
+    uint64_t items;
+    int64_t range;
+  } cases[] = {
+      {DZO_KNAPSACK_SUBSET_SUM, 30, 1000000000000},
+      {DZO_KNAPSACK_PROFIT_CEILING, 30, 1000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 40, 1000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 48, 1000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 52, 100000000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 56, 1000000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 60, 1000000000000000},
+      {DZO_KNAPSACK_SUBSET_SUM, 64, 10000000000000000},
+      {DZO_KNAPSACK_EVEN_ODD_SUBSET_SUM, 60, 1000000000000000},
+      {DZO_KNAPSACK_PROFIT_CEILING, 48, 1000000000000000},
+      {DZO_KNAPSACK_PROFIT_CEILING, 56, 1000000000000000},
+  };
+  size_t count = bench->settings->quick ? 2 : sizeof cases / sizeof *cases;
+  for (size_t i = 0; i < count; i++) {
+    knapsack_row row;
+    DZO_TRY(knapsack_bench_class(bench, cases[i].kind, cases[i].items, cases[i].range,
+                                 bench->settings->common.seed, bench->part->columns, &row));
+  }
+  return DZO_OK;
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static const char *last_part(const char *path) {
