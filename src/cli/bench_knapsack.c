@@ -88,6 +88,7 @@ dzo_status knapsack_bench_add(knapsack_bench *bench, const knapsack_row *row) {
     return DZO_OK;
   cli_progress_clear(&bench->call->progress);
   knapsack_print_row(stdout, bench, row);
+  (void)fflush(stdout); /* rows may take long; what failed is told when the part is over */
   return DZO_OK;
 }
 
