@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
+#define _GNU_SOURCE
 #include "knapsack/hybrid.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -16,8 +18,10 @@ enum {
   THREAD_SETS = 10, /* a thread's share of the enumerated sets, as a power of two */
   LANE_SETS = 2,    /* and that of a lane */
   GRAB = 64,
+  NAP = 200000, /* nanoseconds */
   GPU_LEAST = 1 << 17,
-  STEPS = 1 << 11, /* of a warp in the first launch, and how many it may become */
+  STEPS = 1 << 12,      /* of a warp in the first launch */
+  STEPS_SMALL = 1 << 7, /* on a GPU of few processors, which may be slow */
   STEPS_MOST = 1 << 17,
   PATIENCE = 1 << 9,
   PIECES = TREE_MASK_ITEMS + 1
@@ -41,7 +45,8 @@ typedef struct hybrid {
   hybrid_best found;              /* by the GPU */
   uint64_t gpu_nodes;
   dzo_status gpu_status;
-  bool is_aside; /* the GPU's part has a thread of its own */
+  bool is_aside;   /* the GPU's part has a thread of its own */
+  int is_gpu_done; /* accessed atomically */
 } hybrid;
 
 /* *count of the works from the result on; 0: there are no more. */
@@ -157,7 +162,7 @@ static dzo_status bring(hybrid *h, hybrid_there *there) {
   l->is_short = fits_short(h->t->problem);
   l->items = h->t->items;
   l->fixed = h->fixed;
-  l->steps = STEPS;
+  l->steps = unit->processors < 8 ? STEPS_SMALL : STEPS;
   l->patience = PATIENCE;
   l->capacity = h->t->problem->capacity;
   l->blocks = hybrid_gpu_blocks(unit, l->is_short);
@@ -200,7 +205,7 @@ static dzo_status launch(hybrid *h, hybrid_there *there, uint64_t *left, uint64_
   double took = dzo_clock() - begun;
   if (took < LAUNCH_SECONDS / 2 && l->steps < STEPS_MOST)
     l->steps *= 2;
-  else if (took > 2 * LAUNCH_SECONDS && l->steps > PATIENCE)
+  else if (took > 2 * LAUNCH_SECONDS && l->steps > STEPS_SMALL)
     l->steps /= 2;
   for (unsigned i = 0; i < l->blocks; i++)
     if (there->best[i].value > h->found.value)
@@ -271,11 +276,18 @@ static dzo_status search_on_gpu(hybrid *h) {
 static void here(void *argument) {
   hybrid *h = argument;
   dzo_team_run(h->job->threads, search_on_thread, h);
+  /* The caller hears of the GPU's part from this thread alone. */
+  while (h->is_aside && !__atomic_load_n(&h->is_gpu_done, __ATOMIC_ACQUIRE)) {
+    (void)should_end(h, 0);
+    struct timespec nap = {0, NAP};
+    (void)nanosleep(&nap, NULL);
+  }
 }
 
 static void there(void *argument) {
   hybrid *h = argument;
   h->gpu_status = search_on_gpu(h);
+  __atomic_store_n(&h->is_gpu_done, 1, __ATOMIC_RELEASE);
 }
 
 /* The enumerated sets, and then what threads put down. */
@@ -288,6 +300,7 @@ static dzo_status search_rounds(hybrid *h) {
   }
   while (h->count > 0 && !h->is_stopped && h->gpu_status == DZO_OK) {
     h->is_aside = h->job->gpu != NULL;
+    h->is_gpu_done = 0;
     h->next = h->left_count = 0;
     if (h->is_aside)
       dzo_run_beside(here, h, there, h);
