@@ -6,6 +6,7 @@
 #include "knapsack/dense_tile.h"
 #include "knapsack/hybrid.h"
 #include "knapsack/method.h"
+#include "knapsack/seed.h"
 #include "knapsack/small_gpu.h"
 #include "knapsack/two_list_gpu.h"
 
@@ -68,5 +69,17 @@ dzo_status hybrid_gpu_run(dzo_unit *unit, const hybrid_launch *launch) {
 
 dzo_status dense_tiles_run(dzo_unit *unit, int queue, bool wide, const dense_tiles *tiles) {
   (void)queue, (void)wide, (void)tiles;
+  return missing(unit);
+}
+
+dzo_status knapsack_seed_brute_force(dzo_unit *unit, const knapsack_problem *problem,
+                                     knapsack_seed_answer *answer) {
+  (void)problem, (void)answer;
+  return missing(unit);
+}
+
+dzo_status knapsack_seed_hybrid(dzo_unit *unit, const knapsack_problem *problem,
+                                knapsack_seed_answer *answer) {
+  (void)problem, (void)answer;
   return missing(unit);
 }

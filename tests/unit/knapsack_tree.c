@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "knapsack/seed.h"
 #include "knapsack_checks.h"
 
 static const dzo_device devices[] = {DZO_DEVICE_CPU, DZO_DEVICE_CUDA, DZO_DEVICE_HYBRID};
@@ -89,12 +90,44 @@ static void hybrid_stops(void **state) {
   check_stops(&knapsack_hybrid, 60);
 }
 
+/* ---- The thesis' methods --------------------------------------------------------------------- */
+
+static void check_seed(dzo_unit *unit, const random_knapsack *k,
+                       dzo_status (*run)(dzo_unit *, const knapsack_problem *,
+                                         knapsack_seed_answer *)) {
+  const knapsack_problem *p = &k->problem;
+  knapsack_seed_answer answer;
+  assert_int_equal(run(unit, p, &answer), DZO_OK);
+  int64_t value = 0, weight = 0;
+  for (uint32_t i = 0; i < p->items; i++)
+    if (answer.taken >> i & 1) {
+      value += p->value[i];
+      weight += p->weight[i];
+    }
+  assert_true(answer.value == value && weight <= p->capacity);
+  assert_true(value == knapsack_oracle(p->items, p->value, p->weight, p->capacity));
+}
+
+static void the_thesis_is_right(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
+  for (unsigned i = 0; context != NULL && i < SHAPES; i++) {
+    dzo_unit *unit = dzo_context_gpu(context);
+    random_knapsack *k = random_knapsack_make(i, 2 + i % 12, 1000, i, 1, 2);
+    check_seed(unit, k, knapsack_seed_brute_force);
+    check_seed(unit, k, knapsack_seed_hybrid);
+    random_knapsack_free(k);
+  }
+  dzo_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(brute_force_is_exact), cmocka_unit_test(brute_force_stops),
       cmocka_unit_test(brute_force_refuses),  cmocka_unit_test(horowitz_sahni_is_exact),
       cmocka_unit_test(horowitz_sahni_stops), cmocka_unit_test(hybrid_is_exact),
       cmocka_unit_test(hybrid_enumerates),    cmocka_unit_test(hybrid_stops),
+      cmocka_unit_test(the_thesis_is_right),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
