@@ -15,18 +15,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "knapsack/core.h"
 #include "knapsack/core_stages.h"
 
 bool core_goes_on(core_run *run, uint64_t states) {
-  enum { POLL = 100000 };
+  enum { POLL = 100000, REPORT = 16 };
   run->states += states;
   run->unpolled += states;
-  if (run->unpolled >= POLL) {
-    run->unpolled = 0;
-    run->stopped = run->stopped || knapsack_must_stop(run->job);
-  }
+  if (run->unpolled < POLL || run->stopped)
+    return !run->stopped;
+  run->unpolled = 0;
+  if (++run->polls % REPORT != 0)
+    run->stopped = knapsack_must_stop(run->job);
+  else
+    run->stopped =
+        knapsack_report(run->job, DZO_KNAPSACK_CORE, run->level->best + run->apart, run->bound);
   return !run->stopped;
 }
 
@@ -51,24 +56,27 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
                       .found = true,
                       .value_sum = (int64_t)problem->value_sum,
                       .weight_sum = (int64_t)problem->weight_sum};
-  int64_t bound = level.value_sum;
-  (void)core_level_solve(&level, &bound);
+  bool done = false;
+  run.level = &level;
+  run.bound = level.value_sum;
+  (void)core_level_solve(&level, &done);
+  core_give_back(&run);
   answer->value = level.best;
-  answer->bound = bound;
+  answer->bound = done || run.bound < level.best ? level.best : run.bound;
   answer->nodes += run.states;
   return run.stopped ? DZO_OK : run.status;
 }
 
-/* A guess from the field's measurements: sorting for easy data, lists that fill
- * the range of the coefficients for data whose values hang on their weights. */
+/* Nothing cheap tells how many states there will be, and mostly they are few. Once that has turned
+ * out to be wrong: as many as there are sets of half the items, or as differ in a range of some
+ * greatest weights, for each of the items that are usually in doubt. */
 static knapsack_estimate estimate(const knapsack_problem *p, const knapsack_job *job) {
-  (void)job;
-  double n = p->items,
-         range = (double)(p->weight_max > p->value_max ? p->weight_max : p->value_max);
-  double states = fmin(exp2(fmin(n, 60) / 2), 16 * range);
-  double likely = 2e-6 + 3e-8 * n + 2e-9 * fmin(states, 3e5);
-  return (knapsack_estimate){
-      .seconds = likely, .worst = INFINITY, .memory = (uint64_t)fmin(128 * states + 64 * n, 1e18)};
+  double n = p->items, range = (double)p->weight_max, few = 2e-6 + 4e-8 * n;
+  double states = fmin(exp2(fmin(n, 100) / 2), 8 * range), doubtful = fmin(n, 150);
+  bool is_early = dzo_clock() - job->begun < KNAPSACK_EARLY;
+  return (knapsack_estimate){.seconds = is_early ? 10 * few : 10 * few + 4e-9 * states * doubtful,
+                             .worst = INFINITY,
+                             .memory = (uint64_t)fmin(128 * states + 64 * n, 1e18)};
 }
 
 const knapsack_method knapsack_core = {

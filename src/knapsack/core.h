@@ -17,17 +17,34 @@ typedef knapsack_wide core_wide;
 /* ---- What a call shares
  * ---------------------------------------------------------------------- */
 
+struct core_level;
+struct core_state;
+
+/* Memory for states that no list has at the moment. */
+typedef struct core_spare {
+  struct core_state *states;
+  uint64_t count;
+} core_spare;
+
+enum { CORE_SPARES = 4 };
+
 typedef struct core_run {
   knapsack_job *job;
   dzo_context *context;
-  uint64_t memory;   /* bytes held by lists */
+  uint64_t memory;   /* bytes held by lists, and spare */
   uint64_t states;   /* states made */
   uint64_t unpolled; /* of those, since the job was last asked */
+  uint64_t polls;
   dzo_status status; /* DZO_OK until memory runs out */
   bool stopped;
+  core_spare spares[CORE_SPARES];
+  /* What is known, for those who watch: the best of the level at work and what is decided outside
+   * of it; no set is worth more than the bound. */
+  const struct core_level *level;
+  int64_t apart, bound;
 } core_run;
 
-/* May it go on, `states` later? */
+/* May it go on, `states` later? Calling thread only. */
 bool core_goes_on(core_run *run, uint64_t states);
 
 /* ---- A problem and its best set
@@ -152,8 +169,9 @@ uint64_t core_merge(core_run *run, const core_state *from, uint64_t count, core_
 typedef struct core_list {
   core_run *run;
   core_state *states, *room;
-  uint64_t count, room_count; /* states in use, and allocated for each array */
-  uint32_t *items;            /* those that may be flipped, in order */
+  uint64_t count;                  /* states in use */
+  uint64_t states_room, room_room; /* and allocated, in each array */
+  uint32_t *items;                 /* those that may be flipped, in order */
   uint32_t item_count, item_room;
   core_past **epochs; /* [item_count / 64] */
   uint64_t *epoch_bytes;
@@ -164,6 +182,8 @@ typedef struct core_list {
 /* The empty set of flips. */
 dzo_status core_list_init(core_list *list, core_run *run);
 void core_list_free(core_list *list);
+/* Free what lists left for others. */
+void core_give_back(core_run *run);
 /* Add states with the item flipped, and keep those above the lines. */
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines);
 /* Items of the frame's order but those marked, each flipped alone: all, or some

@@ -23,34 +23,66 @@ static dzo_status take(core_run *run, uint64_t bytes) {
   return DZO_OK;
 }
 
-static dzo_status grow_array(core_run *run, core_state **states, uint64_t from, uint64_t to) {
-  DZO_TRY(take(run, (to - from) * sizeof **states));
+static void drop_spare(core_run *run, core_spare *spare) {
+  dzo_free(spare->states);
+  run->memory -= spare->count * sizeof *spare->states;
+  *spare = (core_spare){NULL, 0};
+}
+
+void core_give_back(core_run *run) {
+  for (int i = 0; i < CORE_SPARES; i++)
+    drop_spare(run, &run->spares[i]);
+}
+
+/* The greatest spare array, which may be none. */
+static core_spare take_spare(core_run *run) {
+  int most = 0;
+  for (int i = 1; i < CORE_SPARES; i++)
+    if (run->spares[i].count > run->spares[most].count)
+      most = i;
+  core_spare spare = run->spares[most];
+  run->spares[most] = (core_spare){NULL, 0};
+  return spare;
+}
+
+static void leave_spare(core_run *run, core_state *states, uint64_t count) {
+  int least = 0;
+  for (int i = 1; i < CORE_SPARES; i++)
+    if (run->spares[i].count < run->spares[least].count)
+      least = i;
+  drop_spare(run, &run->spares[least]);
+  run->spares[least] = (core_spare){states, count};
+}
+
+static dzo_status grow_array(core_run *run, core_state **states, uint64_t *from, uint64_t to) {
+  DZO_TRY(take(run, (to - *from) * sizeof **states));
   core_state *more = dzo_realloc(run->context, *states, to, sizeof *more);
   if (more == NULL) {
-    run->memory -= (to - from) * sizeof **states;
+    run->memory -= (to - *from) * sizeof **states;
     return run->status = DZO_E_MEMORY;
   }
   *states = more;
+  *from = to;
   return DZO_OK;
 }
 
 /* `room` for count states; `states` keep theirs until they are swapped. */
 static dzo_status make_room(core_list *list, uint64_t count) {
-  if (count <= list->room_count)
-    return DZO_OK;
   uint64_t to = count + count / 2;
-  DZO_TRY(grow_array(list->run, &list->states, list->room_count, to));
-  dzo_status status = grow_array(list->run, &list->room, list->room_count, to);
-  if (status != DZO_OK) {
-    list->run->memory -= (to - list->room_count) * sizeof *list->states;
-    return status;
-  }
-  list->room_count = to;
+  if (count > list->states_room)
+    DZO_TRY(grow_array(list->run, &list->states, &list->states_room, to));
+  if (count > list->room_room)
+    DZO_TRY(grow_array(list->run, &list->room, &list->room_room, to));
   return DZO_OK;
 }
 
 dzo_status core_list_init(core_list *list, core_run *run) {
-  *list = (core_list){.run = run};
+  core_spare states = take_spare(run), room = take_spare(run);
+  *list = (core_list){.run = run,
+                      .states = states.states,
+                      .states_room = states.count,
+                      .room = room.states,
+                      .room_room = room.count};
   DZO_TRY(make_room(list, FIRST_ROOM));
   list->item_room = 2 * EPOCH;
   list->items = dzo_alloc(run->context, list->item_room, sizeof *list->items);
@@ -69,10 +101,10 @@ void core_list_free(core_list *list) {
   dzo_free(list->epochs);
   dzo_free(list->epoch_bytes);
   dzo_free(list->items);
-  dzo_free(list->states);
-  dzo_free(list->room);
-  if (list->run != NULL)
-    list->run->memory -= 2 * list->room_count * sizeof *list->states;
+  if (list->run != NULL) {
+    leave_spare(list->run, list->states, list->states_room);
+    leave_spare(list->run, list->room, list->room_room);
+  }
   *list = (core_list){0};
 }
 
@@ -133,8 +165,11 @@ dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lin
     return DZO_OK; /* the states are as they were, and nothing flips the item */
   list->count = made;
   core_state *other = list->states;
+  uint64_t other_room = list->states_room;
   list->states = list->room;
+  list->states_room = list->room_room;
   list->room = other;
+  list->room_room = other_room;
   return DZO_OK;
 }
 

@@ -384,11 +384,15 @@ static dzo_status cut_out(const core_frame *f, part *p) {
   p->level.weight = p->numbers + n;
   p->level.capacity = v->capacity - weight;
   p->level.best = v->best - p->fixed_value;
+  run->apart += p->fixed_value;
+  run->level = &p->level;
   return DZO_OK;
 }
 
 static void put_back(const core_frame *f, part *p) {
   core_level *v = f->level;
+  v->run->level = v;
+  v->run->apart -= p->fixed_value;
   if (p->level.found) {
     v->best = p->level.best + p->fixed_value;
     v->found = true;
@@ -405,9 +409,9 @@ static dzo_status solve_joined(core_level *v, const core_groups *g, bool *done) 
   joined.best_set = dzo_calloc(v->run->context, joined.items, 1);
   if (joined.best_set == NULL)
     return v->run->status = DZO_E_MEMORY;
-  int64_t bound = joined.value_sum;
-  dzo_status status = core_level_solve(&joined, &bound);
-  *done = bound == joined.best;
+  v->run->level = &joined;
+  dzo_status status = core_level_solve(&joined, done);
+  v->run->level = v;
   if (joined.found) {
     core_groups_unfold(g, joined.best_set, v->best_set);
     v->best = joined.best;
@@ -452,10 +456,21 @@ static dzo_status solve_core(core_frame *f, bool *done) {
   return status;
 }
 
+/* No set is worth more than the best known or this frame's bound: what it leaves out cannot be
+ * better. */
+static void note_bound(const core_frame *f) {
+  core_run *run = f->level->run;
+  core_wide bound = f->bound / f->scale;
+  bound = (bound > f->level->best ? bound : f->level->best) + run->apart;
+  if (bound < run->bound)
+    run->bound = (int64_t)bound;
+}
+
 static dzo_status solve_frame(core_frame *f, bool *done) {
   core_run *run = f->level->run;
   DZO_TRY(find_break(f));
   core_frame_bound(f);
+  note_bound(f);
   be_greedy(f);
   core_frame_reduce(f, true);
   *done = core_is_proved(f);
@@ -475,16 +490,12 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   return solve_core(f, done);
 }
 
-dzo_status core_level_solve(core_level *v, int64_t *bound) {
+dzo_status core_level_solve(core_level *v, bool *done) {
   core_frame f = frame_of(v);
+  *done = false;
   dzo_status status = hold_frame(&f);
-  bool done = false;
   if (status == DZO_OK)
-    status = solve_frame(&f, &done);
-  if (done)
-    *bound = v->best;
-  else if (f.scale > 0 && f.bound / f.scale < *bound)
-    *bound = (int64_t)(f.bound / f.scale);
+    status = solve_frame(&f, done);
   free_frame(&f);
   return status;
 }

@@ -5,8 +5,8 @@
 
 #include "knapsack/core.h"
 
-/* Solve: best, best_set and *bound are right at the end, whatever it returns;
- * best == *bound where it is proved. */
-dzo_status core_level_solve(core_level *v, int64_t *bound);
+/* Solve: best and best_set, where found, are right at the end, whatever it returns; *done where no
+ * set is worth more. */
+dzo_status core_level_solve(core_level *v, bool *done);
 
 #endif
