@@ -16,6 +16,7 @@ typedef struct filling {
   dense_segment *segment;
   int64_t *cells; /* [PIECE] room for reading a row */
   uint32_t kept;  /* decisions of the levels above this one are kept */
+  uint64_t done;  /* cells */
 } filling;
 
 /* The set of a cell of the last level. */
@@ -71,6 +72,7 @@ static dzo_status fill_rows(filling *f) {
     if (step.keep)
       step.first_word = p->words[j + 1] - before;
     DZO_TRY(f->engine.kind->step(&f->engine, &step));
+    f->done += step.width;
   }
   return DZO_OK;
 }
@@ -141,7 +143,7 @@ static dzo_status fill_once(filling *f, cell *best, bool *found, uint8_t *chosen
   }
   dzo_free(f->segment);
   dzo_free(f->cells);
-  answer->cells += f->plan->cells;
+  answer->cells += f->done;
   if (f->engine.kind == &dense_engine_gpu)
     answer->device = DZO_DEVICE_CUDA;
   return status;

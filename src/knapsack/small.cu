@@ -4,8 +4,8 @@
  * agrees on is fixed, then a table decides on the rest. Its row of values lies in shared memory and
  * is updated in place from high capacities to low ones; of each level a bit for each capacity is
  * kept, which says whether the item is taken there. Fixing may find other items than on the CPU,
- * the set is the same. Problems whose row does not fit go on a list for a launch with fewer warps
- * and larger rows. */
+ * the set is the same. Where too much is left for a warp, a block fills the table, with two rows.
+ */
 #include "device/cuda.h"
 #include "knapsack/small_gpu.h"
 
@@ -13,12 +13,23 @@ typedef unsigned long long u64;
 typedef long long i64;
 typedef uint32_t u32;
 
-enum { LANES = 32, ROUNDS = 3, PAIRS = 1 << 15, BLOCK_BITS = 512, CELLS = 4 };
+enum {
+  LANES = 32,
+  ROUNDS = 3,
+  PAIRS = 1 << 15,
+  CELLS = 4,
+  WARP_ROW = 1024,
+  WARP_BITS = 512, /* words */
+  WEIGHT_BITS = 21 /* of a weight, when the number of its item stands above them */
+};
 
-/* A launch: rows and items that a warp has room for, words of bits in `bits` for each. */
+/* A launch: what the table of a list may have at most. */
 typedef struct small_class {
-  u32 row, items, words;
+  u32 row, words; /* cells of a row; words of bits */
 } small_class;
+typedef struct small_classes {
+  small_class of[SMALL_GPU_LISTS];
+} small_classes;
 
 /* What a warp works on; all in shared memory but `bits`, which is there only where it fits. */
 typedef struct small_warp {
@@ -264,98 +275,197 @@ static __device__ void trace(small_warp *s, const small_left *left, u32 words) {
   }
 }
 
-/* False: it needs more room than this launch has. */
-static __device__ bool solve(const small_gpu_batch *b, const small_class *most, small_warp *s,
-                             u32 number, u32 *block_bits, u32 *bits, u64 *cells) {
+/* Leave it to a block: the items that are left replace the problem's. */
+static __device__ void hand_over(const small_gpu_batch *b, const small_classes *classes,
+                                 const small_warp *s, u32 number, const small_left *left) {
+  u32 first = b->offset[number], list = 0, words = (u32)left->capacity / LANES + 1;
+  while (list < SMALL_GPU_LISTS && ((u32)left->capacity >= classes->of[list].row ||
+                                    (u64)words * left->items > classes->of[list].words))
+    list++;
+  for (u32 j = s->lane; j < left->items; j += LANES)
+    b->item[first + j] = {s->item[j].x, s->item[j].y | (u32)s->kept[j] << WEIGHT_BITS};
+  if (s->lane != 0)
+    return;
+  if (list == SMALL_GPU_LISTS) {
+    b->best[number] = -1;
+    return;
+  }
+  u64 at = atomicAdd(reinterpret_cast<u64 *>(b->counters) + list, 1ull);
+  b->rest[(u64)list * b->count + at] = {number, left->items, left->capacity, left->value};
+}
+
+static __device__ void solve(const small_gpu_batch *b, const small_classes *classes, small_warp *s,
+                             u32 number, u64 *cells) {
   u32 first = b->offset[number];
   s->items = b->offset[number + 1] - first;
   s->capacity = b->capacity[number];
-  if (s->items > most->items)
-    return false;
   for (u32 i = s->lane; i < s->items; i += LANES)
     s->item[i] = make_uint2(b->item[first + i].value, b->item[first + i].weight);
   __syncwarp();
   small_left left = reduce(s);
   u32 words = (u32)left.capacity / LANES + 1;
-  u64 needed = (u64)words * left.items;
-  if ((u32)left.capacity >= most->row || needed > most->words)
-    return false;
-  s->bits = needed <= BLOCK_BITS ? block_bits : bits;
-  int best = left.value + table(s, &left, words, cells);
-  if (s->lane == 0) {
-    trace(s, &left, words);
-    b->best[number] = best;
+  bool fits = left.capacity < WARP_ROW && (u64)words * left.items <= WARP_BITS;
+  if (fits) {
+    int best = left.value + table(s, &left, words, cells);
+    if (s->lane == 0) {
+      trace(s, &left, words);
+      b->best[number] = best;
+    }
+  } else {
+    hand_over(b, classes, s, number, &left);
   }
   __syncwarp();
   for (u32 i = s->lane; i < s->items; i += LANES)
     b->taken[first + i] = (uint8_t)is_inside(s, i);
-  return true;
+  __syncwarp();
 }
 
-/* The problems of a list, or all; those that are too large go on the next list, where there is one.
- */
+/* Items, row and numbers of the kept items come from the block's memory. */
 static __global__ void __launch_bounds__(LANES)
-    small_solve(small_gpu_batch b, small_class most, int list) {
+    small_solve(small_gpu_batch b, small_classes classes, u32 items) {
   DZO_BLOCK_MEMORY(u32, memory);
-  __shared__ u32 block_bits[BLOCK_BITS], mask[SMALL_GPU_ITEMS / LANES];
+  __shared__ u32 bits[WARP_BITS], mask[SMALL_GPU_ITEMS / LANES];
   small_warp s;
   s.lane = threadIdx.x;
   s.item = reinterpret_cast<uint2 *>(memory);
-  s.row = memory + 2 * most.items;
-  s.kept = reinterpret_cast<uint16_t *>(s.row + most.row);
+  s.row = memory + 2 * items;
+  s.kept = reinterpret_cast<uint16_t *>(s.row + WARP_ROW);
   s.mask = mask;
-  u64 *counters = reinterpret_cast<u64 *>(b.counters), cells = 0;
-  u32 count = list == 0 ? b.count : (u32)counters[SMALL_GPU_LATER + list - 1];
-  const u32 *numbers = list == 0 ? NULL : b.later + (u64)(list - 1) * b.count;
-  for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-    u32 number = list == 0 ? k : numbers[k];
-    bool solved = b.capacity[number] >= 0 && solve(&b, &most, &s, number, block_bits,
-                                                   b.bits + (u64)blockIdx.x * most.words, &cells);
-    bool later = !solved && b.capacity[number] >= 0 && list < 2;
-    if (s.lane == 0 && later)
-      b.later[(u64)list * b.count + (u32)atomicAdd(&counters[SMALL_GPU_LATER + list], 1ull)] =
-          number;
-    if (s.lane == 0 && !solved && !later)
-      b.best[number] = -1;
-    __syncwarp();
-  }
+  s.bits = bits;
+  u64 cells = 0;
+  for (u32 number = blockIdx.x; number < b.count; number += gridDim.x)
+    if (b.capacity[number] >= 0)
+      solve(&b, &classes, &s, number, &cells);
   if (s.lane == 0)
+    atomicAdd(reinterpret_cast<u64 *>(b.counters) + SMALL_GPU_CELLS, cells);
+}
+
+/* ---- Tables by blocks ------------------------------------------------------------------------ */
+
+/* One level by all threads of a block, from a row into another; as level() does otherwise. */
+static __device__ void block_level(const u32 *in, u32 *out, uint2 item, int low, int high, int edge,
+                                   int all, u32 *bits) {
+  int weight = (int)item.y, lane = (int)dzo_lane();
+  for (int base = (low & -LANES) + (int)(threadIdx.x - dzo_lane()); base <= high;
+       base += (int)blockDim.x) {
+    int x = base + lane;
+    bool active = x >= low && x <= high;
+    int stay = !active || x > edge ? all : (int)in[x];
+    int with = active && x >= weight ? (int)(in[x - weight] + item.x) : -1;
+    u32 takes = __ballot_sync(DZO_WARP_ALL, with > stay);
+    if (active)
+      out[x] = (u32)max(stay, with);
+    if (lane == 0)
+      bits[base / LANES] = takes;
+  }
+}
+
+/* By one thread, back from the last capacity. */
+static __device__ void block_trace(const uint2 *item, const small_gpu_rest *rest, int weight,
+                                   const u32 *bits, u32 words, uint8_t *taken) {
+  int x = rest->capacity;
+  for (u32 j = rest->items; j-- > 0;) {
+    int one = (int)(item[j].y & ((1u << WEIGHT_BITS) - 1));
+    weight -= one;
+    if (bits[(u64)j * words + (u32)x / LANES] >> ((u32)x % LANES) & 1) {
+      taken[item[j].y >> WEIGHT_BITS] = 1;
+      x -= one;
+    }
+    x = min(x, weight);
+  }
+}
+
+/* Two rows, and the items before them. */
+static __device__ void block_solve(const small_gpu_batch *b, const small_gpu_rest *rest,
+                                   uint2 *item, u32 *rows, u32 row, u32 *bits, u64 *cells) {
+  u32 first = b->offset[rest->number], words = (u32)rest->capacity / LANES + 1;
+  for (u32 j = threadIdx.x; j < rest->items; j += blockDim.x)
+    item[j] = make_uint2(b->item[first + j].value, b->item[first + j].weight);
+  if (threadIdx.x == 0)
+    rows[0] = 0;
+  __syncthreads();
+  int behind = 0, edge = 0, all = 0;
+  for (u32 j = 0; j < rest->items; j++)
+    behind += (int)(item[j].y & ((1u << WEIGHT_BITS) - 1));
+  int weight = behind;
+  for (u32 j = 0; j < rest->items; j++) {
+    uint2 one = make_uint2(item[j].x, item[j].y & ((1u << WEIGHT_BITS) - 1));
+    behind -= (int)one.y;
+    int low = max(0, rest->capacity - behind), high = min(rest->capacity, edge + (int)one.y);
+    block_level(rows + j % 2 * row, rows + (j + 1) % 2 * row, one, low, high, edge, all,
+                bits + (u64)j * words);
+    edge = high;
+    all += (int)one.x;
+    *cells += (u64)(high - low + 1);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) {
+    b->best[rest->number] = rest->value + (int)rows[rest->items % 2 * row + (u32)rest->capacity];
+    block_trace(item, rest, weight, bits, words, b->taken + first);
+  }
+  __syncthreads();
+}
+
+static __global__ void __launch_bounds__(1024)
+    small_tables(small_gpu_batch b, small_class most, u32 list) {
+  DZO_BLOCK_MEMORY(u32, memory);
+  u64 *counters = reinterpret_cast<u64 *>(b.counters), cells = 0;
+  u32 count = (u32)counters[list];
+  uint2 *item = reinterpret_cast<uint2 *>(memory);
+  for (u32 k = blockIdx.x; k < count; k += gridDim.x)
+    block_solve(&b, &b.rest[(u64)list * b.count + k], item, memory + 2 * b.most_items, most.row,
+                b.bits + (u64)blockIdx.x * most.words, &cells);
+  if (threadIdx.x == 0)
     atomicAdd(&counters[SMALL_GPU_CELLS], cells);
 }
 
-/* Rows of 4 KB, of 24 KB, and as large as a block may have. */
-static small_class class_of(const dzo_unit *unit, int list) {
-  u32 all = DZO_KNAPSACK_SMALL / LANES + 2 * SMALL_GPU_ITEMS;
-  if (list == 0)
-    return {1024, 128, 4096};
-  u64 fixed = (2 * sizeof(u32) + sizeof(uint16_t)) * SMALL_GPU_ITEMS +
-              (BLOCK_BITS + SMALL_GPU_ITEMS / LANES) * sizeof(u32);
-  u64 room = (unit->shared - fixed) / sizeof(u32) / LANES * LANES;
-  u32 row = list == 1 && room > 6144 ? 6144 : (u32)room;
-  return {row, SMALL_GPU_ITEMS, all};
-}
+/* ---- Launches -------------------------------------------------------------------------------- */
 
-static unsigned blocks_of(const dzo_unit *unit, int list) {
-  static const unsigned each[3] = {27, 6, 1};
-  return each[list] * (unsigned)unit->processors;
+static const struct {
+  u32 row, words, threads, blocks; /* blocks: of a multiprocessor */
+} shapes[SMALL_GPU_LISTS] = {
+    {2304, 8192, 128, 12},
+    {5120, 16384, 256, 5},
+    {10240, DZO_KNAPSACK_SMALL / LANES + SMALL_GPU_ITEMS, 512, 2},
+    {28000, DZO_KNAPSACK_SMALL / LANES + SMALL_GPU_ITEMS, 1024, 1},
+};
+
+static small_class class_of(const dzo_unit *unit, int list) {
+  u32 room = (u32)(unit->shared - SMALL_GPU_ITEMS * sizeof(uint2)) / (2 * sizeof(u32));
+  return {shapes[list].row < room ? shapes[list].row : room, shapes[list].words};
 }
 
 uint64_t small_gpu_bit_words(const dzo_unit *unit) {
   u64 most = 0;
-  for (int list = 0; list < 3; list++) {
-    u64 words = (u64)class_of(unit, list).words * blocks_of(unit, list);
+  for (int list = 0; list < SMALL_GPU_LISTS; list++) {
+    u64 words = (u64)shapes[list].words * shapes[list].blocks * (unsigned)unit->processors;
     most = words > most ? words : most;
   }
   return most;
 }
 
+/* Blocks of so many bytes of shared memory that the GPU holds at once. */
+static u32 blocks_for(const dzo_unit *unit, u64 bytes) {
+  u64 each = unit->shared_all / (bytes + 1024);
+  return (u32)(each > 32 ? 32 : each < 1 ? 1 : each) * (u32)unit->processors;
+}
+
 dzo_status small_gpu_launch(dzo_unit *unit, int queue, const small_gpu_batch *batch) {
-  for (int list = 0; list < 3; list++) {
-    small_class most = class_of(unit, list);
-    u64 bytes = (2 * sizeof(u32) + sizeof(uint16_t)) * (u64)most.items + sizeof(u32) * most.row;
-    unsigned blocks = blocks_of(unit, list);
-    blocks = batch->count < blocks ? batch->count : blocks;
-    DZO_TRY(DZO_LAUNCH_SHARED(unit, queue, small_solve, blocks, LANES, bytes, *batch, most, list));
+  u32 items = (batch->most_items + LANES - 1) / LANES * LANES;
+  u64 bytes = (sizeof(uint2) + sizeof(uint16_t)) * (u64)items + sizeof(u32) * WARP_ROW;
+  u64 fixed = sizeof(u32) * (WARP_BITS + SMALL_GPU_ITEMS / LANES);
+  small_classes classes;
+  for (int list = 0; list < SMALL_GPU_LISTS; list++)
+    classes.of[list] = class_of(unit, list);
+  u32 blocks = blocks_for(unit, bytes + fixed);
+  blocks = batch->count < blocks ? batch->count : blocks;
+  DZO_TRY(
+      DZO_LAUNCH_SHARED(unit, queue, small_solve, blocks, LANES, bytes, *batch, classes, items));
+  for (int list = 0; list < SMALL_GPU_LISTS; list++) {
+    u64 rows = sizeof(uint2) * (u64)batch->most_items + 2 * sizeof(u32) * (u64)classes.of[list].row;
+    u32 most = shapes[list].blocks * (u32)unit->processors;
+    DZO_TRY(DZO_LAUNCH_SHARED(unit, queue, small_tables, batch->count < most ? batch->count : most,
+                              shapes[list].threads, rows, *batch, classes.of[list], (u32)list));
   }
   return DZO_OK;
 }

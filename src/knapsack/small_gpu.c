@@ -21,8 +21,9 @@ typedef struct slot {
 typedef struct pipeline {
   knapsack_job *job;
   const knapsack_smalls *smalls;
-  uint64_t items, problems;                                           /* of a piece, at most */
-  uint64_t offset, capacity, best, taken, later, counters, bits, end; /* bytes from its start */
+  uint64_t items, problems; /* of a piece, at most */
+  uint32_t most_items;      /* of a problem that the GPU takes */
+  uint64_t offset, capacity, best, taken, rest, counters, bits, end; /* bytes from its start */
   slot slots[SLOTS];
   uint64_t cells;
 } pipeline;
@@ -33,7 +34,7 @@ static uint64_t take(uint64_t *at, uint64_t bytes) {
   return here;
 }
 
-/* Items come first; `later` and what is behind it is on the GPU alone. */
+/* Items come first; `rest` and what is behind it is on the GPU alone. */
 static void lay_out(pipeline *p) {
   uint64_t at = 0;
   (void)take(&at, p->items * sizeof(small_gpu_item));
@@ -42,7 +43,7 @@ static void lay_out(pipeline *p) {
   p->best = take(&at, p->problems * sizeof(int64_t));
   p->counters = take(&at, SMALL_GPU_COUNTERS * sizeof(uint64_t));
   p->taken = take(&at, p->items);
-  p->later = take(&at, 2 * p->problems * sizeof(uint32_t));
+  p->rest = take(&at, SMALL_GPU_LISTS * p->problems * sizeof(small_gpu_rest));
   p->bits = take(&at, small_gpu_bit_words(p->job->gpu) * sizeof(uint32_t));
   p->end = at;
 }
@@ -136,12 +137,13 @@ static dzo_status begin_piece(pipeline *p, int number) {
       dzo_unit_fill(unit, queue, device + p->counters, 0, SMALL_GPU_COUNTERS * sizeof(uint64_t)));
   small_gpu_batch batch = {
       .count = (uint32_t)slot->count,
+      .most_items = p->most_items,
       .offset = (void *)(device + p->offset),
       .item = (void *)device,
       .capacity = (void *)(device + p->capacity),
       .best = (void *)(device + p->best),
       .taken = (void *)(device + p->taken),
-      .later = (void *)(device + p->later),
+      .rest = (void *)(device + p->rest),
       .counters = (void *)(device + p->counters),
       .bits = (void *)(device + p->bits),
   };
@@ -188,13 +190,18 @@ dzo_status small_gpu_run(knapsack_job *job, const knapsack_smalls *smalls, uint6
   /* A piece holds the largest problem in any case. */
   p.items = items < PIECE_ITEMS ? items : PIECE_ITEMS;
   p.problems = smalls->count < PIECE_PROBLEMS ? smalls->count : PIECE_PROBLEMS;
+  for (uint64_t i = 0; i < smalls->count; i++) {
+    uint64_t one = items_of(smalls, i);
+    if (one <= SMALL_GPU_ITEMS && one > p.most_items)
+      p.most_items = (uint32_t)one;
+  }
   lay_out(&p);
   void *device, *staging;
   DZO_TRY(dzo_unit_workspace(job->gpu, SLOTS * p.end, &device));
-  DZO_TRY(dzo_unit_staging(job->gpu, SLOTS * p.later, &staging));
+  DZO_TRY(dzo_unit_staging(job->gpu, SLOTS * p.rest, &staging));
   for (int i = 0; i < SLOTS; i++) {
     p.slots[i].device = (char *)device + (uint64_t)i * p.end;
-    p.slots[i].staging = (char *)staging + (uint64_t)i * p.later;
+    p.slots[i].staging = (char *)staging + (uint64_t)i * p.rest;
   }
   dzo_status status = run(&p);
   *cells += p.cells;

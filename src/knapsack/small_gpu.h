@@ -17,22 +17,28 @@ typedef struct small_gpu_item {
   uint32_t value, weight;
 } small_gpu_item;
 
+/* What is left of a problem, whose table a block is to fill. */
+typedef struct small_gpu_rest {
+  uint32_t number, items;
+  int32_t capacity, value; /* of the items fixed inside */
+} small_gpu_rest;
+
+/* Lists of them, by the size of the table, how many are in each, and all cells done. */
+enum { SMALL_GPU_LISTS = 4, SMALL_GPU_CELLS = SMALL_GPU_LISTS, SMALL_GPU_COUNTERS };
+
 /* Problems in GPU memory. Where the capacity is -1 there is none; where `best` comes out as -1 its
  * table was too large for the GPU. */
 typedef struct small_gpu_batch {
-  uint32_t count;
+  uint32_t count, most_items; /* of a problem */
   const uint32_t *offset;     /* [count + 1] */
-  const small_gpu_item *item; /* [offset[count]] */
+  small_gpu_item *item;       /* [offset[count]] which the items left over replace */
   const int32_t *capacity;    /* [count] */
   int64_t *best;              /* [count] out */
   uint8_t *taken;             /* [offset[count]] out */
-  uint32_t *later;            /* [2 * count] room: those that need larger tables */
+  small_gpu_rest *rest;       /* [SMALL_GPU_LISTS * count] room */
   uint64_t *counters;         /* [SMALL_GPU_COUNTERS] zeros */
   uint32_t *bits;             /* small_gpu_bit_words() words of room */
 } small_gpu_batch;
-
-/* How many are in each list of `later`, and all cells done. */
-enum { SMALL_GPU_LATER = 0, SMALL_GPU_CELLS = 2, SMALL_GPU_COUNTERS = 3 };
 
 uint64_t small_gpu_bit_words(const dzo_unit *unit);
 dzo_status small_gpu_launch(dzo_unit *unit, int queue, const small_gpu_batch *batch);
