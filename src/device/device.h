@@ -16,7 +16,7 @@ typedef struct dzo_unit dzo_unit;
 
 /* Work of one queue runs in order; different queues overlap. Queue 0 is the one engines solve on.
  */
-enum { DZO_QUEUES = 4, DZO_MARKS = 32 };
+enum { DZO_QUEUES = 4, DZO_MARKS = 40 };
 
 typedef struct dzo_backend {
   dzo_device kind; /* DZO_DEVICE_CPU or DZO_DEVICE_CUDA */

@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "msf/gpu_ring.h"
 
-enum { PIECE_MAX = 1 << 21, FETCH_GRAIN = 1 << 13 };
+enum { PIECE_MAX = 1 << 22, FETCH_GRAIN = 1 << 13 };
 
 dzo_status msf_ring_forest(msf_ring *ring, const msf_filter_control **control) {
   *control = ring->control;
@@ -28,14 +28,14 @@ static void take_range(void *argument, uint64_t begin, uint64_t end, int thread)
 typedef struct fetch {
   uint32_t *const *columns;
   int number;
+  int places; /* columns, and where answers go */
   uint64_t count, words;
 } fetch;
 
 /* Where column k of a piece arrives; behind the columns are the answers. */
 static uint32_t *landing(const msf_ring *ring, const fetch *f, uint64_t at, int k) {
   uint64_t half = at / f->words % 2;
-  return (uint32_t *)(void *)ring->staging +
-         f->words * (half * (uint64_t)(f->number + 2) + (uint64_t)k);
+  return (uint32_t *)(void *)ring->staging + f->words * (half * (uint64_t)f->places + (uint64_t)k);
 }
 
 static uint64_t words_at(const fetch *f, uint64_t at) {
@@ -51,8 +51,9 @@ static dzo_status ask(msf_ring *ring, const fetch *f, uint64_t at) {
 
 dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
                           msf_take_fn take, void *argument, uint64_t *answers) {
-  fetch f = {columns, number, count, 0};
-  f.words = ring->slots * ring->slot_bytes / 2 / sizeof(uint32_t) / (uint64_t)(number + 2);
+  fetch f = {.columns = columns, .number = number, .count = count};
+  f.places = answers != NULL ? number + 2 : number;
+  f.words = ring->slots * ring->slot_bytes / 2 / sizeof(uint32_t) / (uint64_t)f.places;
   f.words = f.words < PIECE_MAX ? f.words & ~UINT64_C(1) : PIECE_MAX;
   if (count > 0)
     DZO_TRY(ask(ring, &f, 0));
@@ -63,7 +64,8 @@ dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, 
     fetch_job job = {.piece.first = at, .take = take, .argument = argument};
     for (int k = 0; k < number; k++)
       job.piece.columns[k] = landing(ring, &f, at, k);
-    job.piece.answers = (uint64_t *)(void *)landing(ring, &f, at, number);
+    if (answers != NULL)
+      job.piece.answers = (uint64_t *)(void *)landing(ring, &f, at, number);
     dzo_parallel_for(ring->unit->context->threads, words_at(&f, at), FETCH_GRAIN, take_range, &job);
     if (answers != NULL)
       DZO_TRY(dzo_unit_copy(ring->unit, MSF_RING_FILTERS, answers + at, job.piece.answers,

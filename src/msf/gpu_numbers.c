@@ -6,9 +6,12 @@
 
 enum { PART = 1 << 14, BLOCK = 64 };
 
-/* Marks: what was asked for in each turn has arrived; what was sent has. */
-enum { ASKED = MSF_RING_MERGED + 1, SENT = ASKED + MSF_LOOKS };
-_Static_assert((int)SENT < (int)DZO_MARKS, "marks of their own");
+/* Numbers of so many pieces are marked together when they are sent. */
+enum { TOGETHER = 8, TURNS = MSF_LOOKS_FOUND / TOGETHER };
+
+/* Marks: what was asked for in each turn has arrived; what was sent in each has; all has. */
+enum { ASKED = MSF_RING_MERGED + 1, SENT = ASKED + MSF_LOOKS, ALL_SENT = SENT + TURNS };
+_Static_assert((int)ALL_SENT < (int)DZO_MARKS, "marks of their own");
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
@@ -36,18 +39,23 @@ static uint32_t *rows_of(const msf_numbers *n, uint64_t look) {
   return n->staging + look % MSF_LOOKS * 2 * n->piece;
 }
 
-/* A part of a look: numbers take the place of ids. */
+static uint32_t *found_of(const msf_numbers *n, uint64_t look) {
+  return n->found + look % MSF_LOOKS_FOUND * n->piece;
+}
+
+/* A part of a look. */
 static void look_up_part(const msf_numbers *n, uint64_t look, uint64_t part) {
   const msf_look *here = &n->looks[look % MSF_LOOKS];
   uint64_t begin = part * PART, end = begin + PART < here->count ? begin + PART : here->count;
   const uint32_t *u = rows_of(n, look);
-  uint32_t *ids = rows_of(n, look) + n->piece;
+  const uint32_t *ids = rows_of(n, look) + n->piece;
+  uint32_t *found = found_of(n, look);
   for (uint64_t at = begin; at < end; at += BLOCK) {
     uint64_t numbers[BLOCK];
     unsigned count = end - at < BLOCK ? (unsigned)(end - at) : BLOCK;
     look_up_block(n->graph, u + at, ids + at, count, numbers);
     for (unsigned i = 0; i < count; i++)
-      ids[at + i] = (uint32_t)numbers[i];
+      found[at + i] = (uint32_t)numbers[i];
   }
   dzo_board_finish(n->board, look);
 }
@@ -82,20 +90,33 @@ static dzo_status ask(msf_numbers *n) {
   return DZO_OK;
 }
 
-/* Let the oldest piece that arrived be looked up. */
+/* Has the oldest piece asked for arrived, and is there a place for its numbers? */
+static bool may_post(const msf_numbers *n) {
+  dzo_unit *unit = n->ring->unit;
+  if (!dzo_unit_reached(unit, ASKED + (int)(n->posted % MSF_LOOKS)))
+    return false;
+  return n->posted < MSF_LOOKS_FOUND ||
+         dzo_unit_reached(unit, SENT + (int)(n->posted / TOGETHER % TURNS));
+}
+
+/* Let it be looked up. */
 static void post(msf_numbers *n) {
   dzo_board_post(n->board, (n->looks[n->posted % MSF_LOOKS].count + PART - 1) / PART);
   n->posted++;
 }
 
-/* Send the oldest piece's numbers. */
+/* Send the oldest piece's numbers; not by the queue in which pieces come, which must not wait for
+ * the chunks that are sent before them. */
 static dzo_status send_back(msf_numbers *n) {
   const msf_look *look = &n->looks[n->sent % MSF_LOOKS];
   msf_filter *f = &n->ring->filter;
-  DZO_TRY(dzo_unit_copy(n->ring->unit, MSF_RING_LOOKS, f->columns[MSF_ID] + look->first,
-                        rows_of(n, n->sent) + n->piece, look->count * sizeof(uint32_t)));
+  dzo_unit *unit = n->ring->unit;
+  DZO_TRY(dzo_unit_copy(unit, MSF_RING_COPIES, f->columns[MSF_ID] + look->first,
+                        found_of(n, n->sent), look->count * sizeof(uint32_t)));
   f->numbered = look->first + look->count;
   n->sent++;
+  if (n->sent % TOGETHER == 0)
+    return dzo_unit_mark(unit, MSF_RING_COPIES, SENT + (int)((n->sent - 1) / TOGETHER % TURNS));
   return DZO_OK;
 }
 
@@ -118,7 +139,7 @@ dzo_status msf_numbers_go_on(msf_numbers *n, bool late) {
       return DZO_OK;
     DZO_TRY(begin(n));
   }
-  while (n->posted < n->asked && dzo_unit_reached(unit, ASKED + (int)(n->posted % MSF_LOOKS)))
+  while (n->posted < n->asked && may_post(n))
     post(n);
   while (n->sent < n->posted && dzo_board_is_done(n->board, false, n->sent))
     DZO_TRY(send_back(n));
@@ -143,8 +164,10 @@ static dzo_status finish(void *argument) {
   }
   n->asked = n->posted;
   n->next = n->end;
-  DZO_TRY(dzo_unit_mark(unit, MSF_RING_LOOKS, SENT));
-  return dzo_unit_queue_after(unit, MSF_RING_FILTERS, SENT);
+  DZO_TRY(dzo_unit_mark(unit, MSF_RING_COPIES, ALL_SENT));
+  DZO_TRY(dzo_unit_queue_after(unit, MSF_RING_FILTERS, ALL_SENT));
+  DZO_TRY(dzo_unit_mark(unit, MSF_RING_LOOKS, ALL_SENT));
+  return dzo_unit_queue_after(unit, MSF_RING_FILTERS, ALL_SENT);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -156,7 +179,8 @@ static uint64_t piece_of(const dzo_graph *g) {
 }
 
 uint64_t msf_numbers_bytes(const dzo_graph *g) {
-  return msf_numbers_are_early(g) ? 2 * MSF_LOOKS * piece_of(g) * sizeof(uint32_t) : 0;
+  uint64_t words = (2 * MSF_LOOKS + MSF_LOOKS_FOUND) * piece_of(g);
+  return msf_numbers_are_early(g) ? words * sizeof(uint32_t) : 0;
 }
 
 dzo_status msf_numbers_open(msf_numbers *n, msf_ring *ring, const dzo_graph *graph, void *staging) {
@@ -167,6 +191,7 @@ dzo_status msf_numbers_open(msf_numbers *n, msf_ring *ring, const dzo_graph *gra
   *n = (msf_numbers){.ring = ring, .graph = graph, .piece = piece_of(graph), .staging = staging};
   if (!msf_numbers_are_early(graph))
     return DZO_OK;
+  n->found = n->staging + 2 * MSF_LOOKS * n->piece;
   DZO_TRY(dzo_board_create(ring->unit->context, MSF_LOOKS, &n->board));
   n->merges = ring->merges;
   ring->before_merge = finish;

@@ -11,7 +11,9 @@
 #include "msf/gpu_ring.h"
 #include "split/board.h"
 
-enum { MSF_LOOKS = 4, MSF_LOOKS_EDGES = 1 << 18 };
+/* Pieces that are asked for or being looked up; places for their numbers, which wait for the bus
+ * behind chunks; and edges of a piece. */
+enum { MSF_LOOKS = 8, MSF_LOOKS_FOUND = 32, MSF_LOOKS_EDGES = 1 << 18 };
 
 /* A piece of the forest on its way here, being looked up, or on its way back. */
 typedef struct msf_look {
@@ -22,7 +24,8 @@ typedef struct msf_numbers {
   msf_ring *ring;
   const dzo_graph *graph;
   uint64_t piece;               /* edges that are looked up at a time */
-  uint32_t *staging;            /* [MSF_LOOKS][2][piece] rows, and ids or numbers */
+  uint32_t *staging;            /* [MSF_LOOKS][2][piece] rows and ids */
+  uint32_t *found;              /* staging: [MSF_LOOKS_FOUND][piece] numbers */
   dzo_board *board;             /* of looks */
   uint64_t merges;              /* of the ring; after the last of them it looks */
   uint64_t next, end;           /* edges of the forest not asked for yet */

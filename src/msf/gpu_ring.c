@@ -5,7 +5,7 @@
 #include "base/clock.h"
 
 /* Queues. Chunks take turns with two for copies, so that the bus need not wait between them. */
-enum { FILTERS = MSF_RING_FILTERS, COPIES = 1, LANES = 2 };
+enum { FILTERS = MSF_RING_FILTERS, COPIES = MSF_RING_COPIES, LANES = 2 };
 
 /* Marks: of each group's copies in both queues, of its filters, and of the last copy in each queue.
  */
@@ -20,6 +20,9 @@ enum { UNITS_MIN = 1 << 6 };
 /* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
  * a thread that packs. */
 enum { WHOLE_SLOTS = 8, WHOLE_SLOT_BYTES = 1 << 22, STAGING_BYTES = 10 << 20 };
+
+/* On the device, more than comes in the longest merge. */
+#define RING_BYTES (UINT64_C(1) << 30)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -104,9 +107,10 @@ static uint32_t count_slots(const msf_ring_shape *shape, uint64_t chunks) {
 /* As many slots on the device as this part of its memory holds, so that chunks go on arriving while
  * a batch is merged; no more than there are chunks for. */
 static bool plan_slots(msf_ring_shape *shape, uint64_t bytes, uint64_t part) {
-  enum { LEAST = MSF_GROUPS - 1, MOST = 16 * LEAST };
+  enum { LEAST = MSF_GROUPS - 1, MOST = 32 * LEAST };
   uint64_t chunks = places_of(shape) / shape->units + 1;
-  uint64_t room = bytes / part / slot_bytes_of(shape);
+  uint64_t most = bytes / part < RING_BYTES ? bytes / part : RING_BYTES;
+  uint64_t room = most / slot_bytes_of(shape);
   bool fit = room >= LEAST;
   room = room < 2 * chunks ? room : 2 * chunks;
   room = room < MOST ? room : MOST;
@@ -127,7 +131,7 @@ static bool share_memory(msf_ring_shape *shape, uint64_t bytes) {
 
 bool msf_ring_plan(msf_ring_shape *shape, uint64_t bytes) {
   uint64_t units = shape->whole ? WHOLE_UNITS_MAX : UNITS_MAX;
-  uint64_t piece = shape->piece > 0 ? shape->piece : places_of(shape) / 2;
+  uint64_t piece = shape->piece > 0 ? shape->piece : places_of(shape) / (shape->whole ? 16 : 2);
   while (units > UNITS_MIN && units / 2 >= piece)
     units /= 2;
   for (; units >= UNITS_MIN; units /= 2) {

@@ -11,9 +11,9 @@
 
 enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 112, MSF_FLIGHTS = 256 };
 
-/* Of its queues, that of filters and merges; and one that it leaves alone. Of its marks, that
- * behind the last merge; those that follow it are left alone, too. */
-enum { MSF_RING_FILTERS = 0, MSF_RING_LOOKS = 3, MSF_RING_MERGED = 26 };
+/* Of its queues, that of filters and merges, and the first of copies; and one that it leaves alone.
+ * Of its marks, that behind the last merge; those that follow it are left alone, too. */
+enum { MSF_RING_FILTERS = 0, MSF_RING_COPIES = 1, MSF_RING_LOOKS = 3, MSF_RING_MERGED = 26 };
 
 typedef struct msf_ring_group {
   uint64_t end;   /* the chunk after its last */

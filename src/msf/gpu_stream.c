@@ -58,13 +58,13 @@ static void note(graph_stream *s, const char *step) {
 
 /* ---- Packing and sending --------------------------------------------------------------------- */
 
-static msf_packed *packed_at(const graph_stream *s, uint64_t chunk) {
-  return &s->packed[(s->base + chunk) % s->ring.slots];
-}
-
 /* Do the bus and the threads share the rows of the pass that runs? */
 static bool by_rows(const graph_stream *s) {
   return s->whole_rows != MSF_NEVER && s->packer.packing == MSF_PACK_ALL;
+}
+
+static msf_packed *packed_at(const graph_stream *s, uint64_t chunk) {
+  return &s->packed[(s->base + chunk) % s->ring.slots];
 }
 
 /* Chunk `chunk` of the belt. */
@@ -79,6 +79,8 @@ static void pack_chunk(graph_stream *s, uint64_t chunk, int thread) {
 
 static dzo_status release_slots(graph_stream *s) {
   DZO_TRY(msf_ring_reclaim(&s->ring));
+  if (by_rows(s))
+    return DZO_OK; /* no chunk is in a slot */
   uint64_t released = msf_ring_released(&s->ring);
   dzo_belt_release(s->belt, released > s->base ? released - s->base : 0);
   return DZO_OK;
@@ -364,6 +366,10 @@ static double bus_rate(const dzo_unit *unit) {
   return unit->bus_rate > 0 ? unit->bus_rate : msf_expected_rates(1, true).bus_bytes;
 }
 
+/* Of the last rows, one arc in forty leads upwards where vertices have no order: threads pack them
+ * even where the GPU is to solve, and the bus. */
+#define LEAST_TAIL 0.05
+
 /* Which rows are threads to pack of a graph in pinned memory, while the bus fetches the others? */
 static void plan_tail(graph_stream *s) {
   enum { ARENA = 10 << 20 }; /* bytes a thread: pinning them takes as long as copying them often */
@@ -371,9 +377,9 @@ static void plan_tail(graph_stream *s) {
   double arcs = (double)s->graph->arcs, packed = msf_expected_rates(threads, true).packed_arcs;
   double whole = arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
   s->tail.first = UINT64_MAX;
-  if (s->whole_rows == MSF_BY_RATES && s->graph->arcs > 0)
+  if (s->whole_rows != MSF_NEVER && s->graph->arcs > 0)
     msf_tail_plan(&s->tail, s->graph, s->packer.key_bytes, arcs / packed, whole,
-                  (uint64_t)threads * ARENA);
+                  s->whole_rows == MSF_ALWAYS ? LEAST_TAIL : 1, (uint64_t)threads * ARENA);
 }
 
 /* Do two passes promise to be faster, at this rate of the bus? */

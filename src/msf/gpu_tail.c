@@ -40,7 +40,7 @@ static double upper_part(const dzo_graph *g, uint64_t first, uint64_t end) {
 }
 
 void msf_tail_plan(msf_tail *tail, const dzo_graph *g, unsigned key_bytes, double packing,
-                   double whole, uint64_t most) {
+                   double whole, double most_part, uint64_t most) {
   uint64_t places = g->vertices < PLACES ? g->vertices : PLACES;
   double bytes = 0, arcs = (double)g->arcs;
   *tail = (msf_tail){.first = UINT64_MAX};
@@ -49,7 +49,8 @@ void msf_tail_plan(msf_tail *tail, const dzo_graph *g, unsigned key_bytes, doubl
     double here = (double)(g->offsets[end] - g->offsets[row]);
     double part = (arcs - (double)g->offsets[row]) / (arcs + 1);
     bytes += here * upper_part(g, row, end) * (4.0 + key_bytes) + 8.0 * (double)(end - row);
-    if (packing * part > READY * whole * (1 - part) || bytes * MARGIN > (double)most)
+    if (packing * part > READY * whole * (1 - part) || part > most_part ||
+        bytes * MARGIN > (double)most)
       return;
     tail->first = g->offsets[row] + row;
     tail->arena_bytes = (uint64_t)(bytes * MARGIN);
@@ -62,8 +63,10 @@ dzo_status msf_tail_open(msf_tail *tail, dzo_context *context, const msf_packer 
                          uint64_t front_units, void *arena) {
   if (tail->first == UINT64_MAX)
     return DZO_OK;
-  tail->begin = tail->first / front_units * (front_units / packer->units);
+  tail->begin = (tail->first + front_units - 1) / front_units * (front_units / packer->units);
   tail->end = msf_packer_chunks(packer);
+  if (tail->begin >= tail->end)
+    return DZO_OK;
   tail->arena = arena;
   tail->scratch_bytes = msf_slot_bytes(packer->units, packer->key_bytes, false);
   tail->scratch = dzo_alloc(context, (uint64_t)context->threads, tail->scratch_bytes);

@@ -25,11 +25,10 @@ typedef struct msf_tail {
 double msf_tail_time(double packing, double whole);
 
 /* Where to begin: as early as threads that pack all rows in `packing` seconds are done well before
- * the bus, which fetches all in `whole`, comes to the tail; and as `most` bytes hold what they
- * pack.
- */
+ * the bus, which fetches all in `whole`, comes to the tail; as this part of all arcs is in it, at
+ * most; and as `most` bytes hold what they pack. */
 void msf_tail_plan(msf_tail *tail, const dzo_graph *graph, unsigned key_bytes, double packing,
-                   double whole, uint64_t most);
+                   double whole, double most_part, uint64_t most);
 /* With the memory there, and chunks of packer->units, of which `front_units` are a multiple. */
 dzo_status msf_tail_open(msf_tail *tail, dzo_context *context, const msf_packer *packer,
                          uint64_t front_units, void *arena);

@@ -214,7 +214,15 @@ static void *allocate_pinned(void *user, size_t bytes) {
 
 static void release_pinned(void *user, void *block) { dzo_unit_release_staging(user, block); }
 
-/* From pinned memory the bus fetches some chunks as they are. */
+/* Chunks, and those of whole rows, as the plan tells them; edge numbers found before the end. */
+static void read_plan(const dzo_msf *out, int *chunks, int *fetched, int *numbers) {
+  const char *plan = strchr(out->plan, ':'), *merges = strstr(out->plan, "merges of");
+  assert_true(plan && merges);
+  assert_int_equal(sscanf(plan, ": %d chunks, %d of them", chunks, fetched), 2);
+  assert_int_equal(sscanf(merges, "merges of %*d; %d numbers", numbers), 1);
+}
+
+/* From pinned memory the bus fetches some chunks as they are, and threads pack the last ones. */
 static void pinned_graphs_equal_the_oracle(void **state) {
   (void)state;
   need_gpu();
@@ -224,7 +232,7 @@ static void pinned_graphs_equal_the_oracle(void **state) {
   options.allocator = (dzo_allocator){unit, allocate_pinned, release_pinned};
   dzo_context *pinned;
   assert_int_equal(dzo_context_create(&options, &pinned), DZO_OK);
-  int fetched = 0;
+  int fetched = 0, shared = 0, early = 0;
   for (uint64_t seed = 0; seed < GPU_ROUNDS; seed++) {
     random_graph *g = random_graph_make(seed + 8000000, 300, every_type[seed % TYPES], 0);
     oracle_forest *f = oracle_solve(&g->edges, seed % 2 == 1, 0);
@@ -236,9 +244,12 @@ static void pinned_graphs_equal_the_oracle(void **state) {
       dzo_msf out;
       (void)solve_within(graph, seed % 2 == 1, seed % 3 == 0, seed % 5 == 0 ? whole : 9000, &out);
       expect_forest(host, &out, graph, &g->edges, f, what);
-      bool none = strstr(out.plan, " 0 of them whole rows") != NULL;
-      fetched += !none && whole_rows == MSF_ALWAYS;
-      assert_true(none || whole_rows != MSF_NEVER);
+      int chunks, whole_chunks, numbers;
+      read_plan(&out, &chunks, &whole_chunks, &numbers);
+      fetched += whole_chunks > 0 && whole_rows == MSF_ALWAYS;
+      shared += whole_chunks > 0 && whole_chunks < chunks && whole_rows == MSF_BY_RATES;
+      early += numbers > 0;
+      assert_true(whole_chunks == 0 || whole_rows != MSF_NEVER);
       msf_reset(&out);
     }
     whole_rows = MSF_BY_RATES;
@@ -247,6 +258,8 @@ static void pinned_graphs_equal_the_oracle(void **state) {
     random_graph_free(g);
   }
   assert_in_range(fetched, GPU_ROUNDS / 2, GPU_ROUNDS);
+  assert_in_range(shared, 1, GPU_ROUNDS);
+  assert_in_range(early, 1, 3 * GPU_ROUNDS);
   dzo_context_destroy(pinned);
 }
 
