@@ -73,18 +73,23 @@ static void TREE(begin)(tree_search *s, const tree_work *work) {
   s->is_open = TREE(promises)(rows, node, (TREE_SUM)s->best);
 }
 
+/* A child is only gone down to where one of its own children needs a look. */
 static void TREE(run)(tree_search *s, uint64_t nodes) {
   const TREE_ROW *rows = s->tree->rows;
   const uint32_t items = s->tree->items;
   TREE_LEVEL *levels = s->levels;
   TREE_NODE node = *(TREE_NODE *)s->node;
-  uint32_t from = s->from, at = s->at;
+  uint32_t from = s->from, at = s->at, next;
   TREE_SUM best = (TREE_SUM)s->best;
   uint64_t done = 0;
-  while (done < nodes) {
-    uint32_t next = TREE(skim)(rows, items, &node, from, at, best);
-    done += at - next;
-    at = next;
+  bool is_skimmed = false; /* the child at - 1 needs a look */
+  while (is_skimmed || done < nodes) {
+    if (!is_skimmed) {
+      next = TREE(skim)(rows, items, &node, from, at, best);
+      done += at - next;
+      at = next;
+    }
+    is_skimmed = false;
     if (at == from) {
       if (s->depth == 0) {
         s->is_open = false;
@@ -96,23 +101,27 @@ static void TREE(run)(tree_search *s, uint64_t nodes) {
       at = above->child;
       continue;
     }
+    at--;
     done++;
     TREE_NODE child = node;
-    TREE(skip)(rows, &child, at - 1);
+    TREE(skip)(rows, &child, at);
     TREE(find)(rows, &child);
     TREE_SUM value = TREE(value)(rows, &child);
     if (value > best) {
-      TREE(record)(s, value, child.stop, true, at - 1);
+      TREE(record)(s, value, child.stop, true, at);
       best = value;
     }
-    if (!TREE(promises)(rows, &child, best)) {
-      at--;
+    if (!TREE(promises)(rows, &child, best))
       continue;
-    }
-    levels[s->depth++] = (TREE_LEVEL){node, from, at - 1};
+    next = TREE(skim)(rows, items, &child, at + 1, child.stop + 1, best);
+    done += child.stop + 1 - next;
+    if (next == at + 1)
+      continue;
+    levels[s->depth++] = (TREE_LEVEL){node, from, at};
     node = child;
-    from = at;
-    at = child.stop + 1;
+    from = at + 1;
+    at = next;
+    is_skimmed = true;
   }
   s->nodes += done;
   *(TREE_NODE *)s->node = node;
