@@ -170,6 +170,17 @@ static bool is_proportional(const knapsack_problem *p) {
   return true;
 }
 
+/* How far, in all, values are from being proportional to the weights, as a share of them. */
+static double spread_of(const knapsack_problem *p) {
+  double worth = (double)p->value_sum / (double)p->weight_sum, far = 0;
+  for (uint32_t i = 0; i < p->items; i++)
+    far += fabs((double)p->value[i] - worth * (double)p->weight[i]);
+  return far / (double)p->value_sum;
+}
+
+/* So near that bounds prune next to nothing. */
+static bool is_nearly_proportional(const knapsack_problem *p) { return spread_of(p) <= 1e-3; }
+
 static int64_t common_divisor(const int64_t *numbers, uint32_t count) {
   int64_t divisor = 0;
   for (uint32_t i = 0; i < count && divisor != 1; i++)
@@ -233,6 +244,7 @@ static dzo_status choose_kind(two_list_run *run) {
   }
   run->kind = knapsack_is_narrow(p) ? &two_list_narrow : &two_list_wide;
   run->step = common_divisor(p->value, p->items);
+  run->unpruned = is_nearly_proportional(p);
   queue_by_worth(run);
   return DZO_OK;
 }
@@ -314,14 +326,6 @@ static const double CPU_RATE[2] = {2.5e8, 1.1e8}, GPU_RATE[2] = {2.5e11, 7e10};
 /* What it takes to begin on a GPU. */
 static const double GPU_BEGIN = 4e-4;
 
-/* How far, in all, values are from being proportional to the weights, as a share of them. */
-static double spread_of(const knapsack_problem *p) {
-  double worth = (double)p->value_sum / (double)p->weight_sum, far = 0;
-  for (uint32_t i = 0; i < p->items; i++)
-    far += fabs((double)p->value[i] - worth * (double)p->weight[i]);
-  return far / (double)p->value_sum;
-}
-
 /* Subsets of a list in which some pair is likely to weigh what is wanted. */
 static double dense_subsets(const knapsack_problem *p, double hits) {
   double squares = 0;
@@ -346,7 +350,7 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
   double later = fmax(items - 2 * log2(all), 0);
   if (sums)
     likely = fmin(all, dense_subsets(problem, two_list_usual.hits));
-  else if (spread_of(problem) > 1e-3)
+  else if (!is_nearly_proportional(problem))
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
   double room = fmax((double)memory_of(job) / each / 4, 1);
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};

@@ -76,6 +76,7 @@ typedef struct two_list_run {
   double reported;
   bool stopped;
   bool looked;
+  bool unpruned;        /* bounds are not expected to prune */
   bool gpu_off, on_gpu; /* it has no room; it was used */
 } two_list_run;
 

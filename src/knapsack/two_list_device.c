@@ -28,13 +28,15 @@ typedef struct device_run {
   uint8_t *places; /* [TWO_LIST_CHOICES][items] what was chosen for the scans of a batch */
 } device_run;
 
-/* The GPU prunes nothing, so where bounds prune, it is of use for the last few items only: of as
- * many subsets as it can hold, and of those that choices multiply. */
+/* The GPU prunes nothing, so where bounds do, it is of use for the last few items only, which it
+ * adds to both lists in some 20 ms; where they do not, as far as its memory goes, and for a few
+ * choices beyond. */
 static bool is_near_the_end(const two_list_run *run) {
-  enum { CHOSEN = 10 };
+  enum { FEW = 56, CHOSEN = 10 };
   double room = (double)(dzo_unit_available(run->job->gpu) + run->job->gpu->workspace_bytes) / 40;
   double pairs = (double)run->list[0].count * (double)run->list[1].count;
-  return log2(pairs) + run->problem->items - run->joined < 2 * log2(room) + CHOSEN;
+  double bits = log2(pairs) + run->problem->items - run->joined;
+  return bits < (run->unpruned ? 2 * log2(room) + CHOSEN : FEW);
 }
 
 bool two_list_gpu_suits(const two_list_run *run, uint64_t subsets) {
