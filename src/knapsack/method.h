@@ -76,7 +76,10 @@ typedef struct knapsack_answer {
   dzo_device device; /* who worked: CPU (as it comes in), CUDA or HYBRID */
 } knapsack_answer;
 
-/* What a method expects to take. Rough is fine: it is for comparing methods. */
+/* What a method expects to take. Rough is fine: it is for comparing methods. Where to know better
+ * takes long, a method does not try to while the job has only KNAPSACK_EARLY seconds behind it; it
+ * is asked again later. */
+#define KNAPSACK_EARLY 0.02
 typedef struct knapsack_estimate {
   double seconds;     /* likely; INFINITY: hopeless */
   double worst;       /* at worst, where the method knows, else INFINITY */

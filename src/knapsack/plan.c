@@ -27,8 +27,9 @@ typedef struct candidate {
   const knapsack_method *method; /* NULL: it was not asked yet */
   bool gpu;
   bool refuses;
-  bool failed;   /* it is of no use here */
-  double budget; /* what it had in vain */
+  bool was_early; /* asked when the call had only begun: an answer without much thought */
+  bool failed;    /* it is of no use here */
+  double budget;  /* what it had in vain */
   knapsack_estimate estimate;
 } candidate;
 
@@ -194,10 +195,13 @@ static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu
   const knapsack_method *method = knapsack_method_of(algorithm);
   if (method == NULL || (gpu && (s->job->gpu == NULL || !has_gpu_form(algorithm))))
     return NULL;
-  if (c->method == NULL) {
+  bool is_early = dzo_clock() - s->job->begun < KNAPSACK_EARLY;
+  if (c->method == NULL || (c->was_early && !is_early)) {
     knapsack_job job = job_for(s, gpu, INFINITY);
     char why[160];
-    *c = (candidate){.method = method, .gpu = gpu};
+    c->method = method;
+    c->gpu = gpu;
+    c->was_early = is_early;
     c->refuses = method->refusal(s->problem, &job, why, sizeof why) != NULL;
     if (!c->refuses)
       c->estimate = method->estimate(s->problem, &job);
@@ -222,15 +226,20 @@ static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm,
 typedef struct choice {
   candidate *first;                   /* NULL: none */
   double first_promise, next_promise; /* seconds; INFINITY: there is none */
+  candidate *certain;                 /* of the least worst case; NULL: none has one */
 } choice;
 
-/* When would it be through, by what is known? What it had in vain counts against it. */
+/* When would it be through, by what is known? What it had in vain counts against it, and more so
+ * for core, whose lists grow faster and faster. */
 static double promise(const candidate *c) {
-  return c->estimate.seconds > 2 * c->budget ? c->estimate.seconds : 2 * c->budget;
+  double least = (c->method->algorithm == DZO_KNAPSACK_CORE ? 16 : 2) * c->budget;
+  return c->estimate.seconds > least ? c->estimate.seconds : least;
 }
 
+static double worst_of(const candidate *c) { return c->budget > 0 ? INFINITY : c->estimate.worst; }
+
 static choice choose(search *s, dzo_knapsack_algorithm algorithm) {
-  choice best = {NULL, INFINITY, INFINITY};
+  choice best = {NULL, INFINITY, INFINITY, NULL};
   for (int a = DZO_KNAPSACK_BRUTE_FORCE; a < METHODS; a++)
     for (int gpu = 0; gpu < 2; gpu++) {
       candidate *c = NULL;
@@ -240,6 +249,8 @@ static choice choose(search *s, dzo_knapsack_algorithm algorithm) {
         c = consider(s, algorithm, gpu != 0);
       if (c == NULL)
         continue;
+      if (worst_of(c) < INFINITY && (best.certain == NULL || worst_of(c) < worst_of(best.certain)))
+        best.certain = c;
       double p = promise(c);
       if (best.first == NULL || p < best.first_promise) {
         best.next_promise = best.first_promise;
@@ -267,7 +278,7 @@ static bool may_open_gpu(const search *s) {
  * is not given up, unless another may be much faster. */
 static double budget_of(const search *s, const choice *c, bool opens) {
   const candidate *first = c->first;
-  double next = c->next_promise, worst = first->budget > 0 ? INFINITY : first->estimate.worst;
+  double next = c->next_promise, worst = worst_of(first);
   double budget = next > 4 * c->first_promise ? next : 4 * c->first_promise;
   if (worst <= 4 * c->first_promise || worst <= 4 * next)
     budget = INFINITY;
@@ -318,8 +329,10 @@ static ending run_auto(search *s) {
         return run_last(s);
       continue;
     }
-    double budget = budget_of(s, &c, opens && s->asks_all);
-    ending end = attempt(s, c.first, budget);
+    /* What has been spent already pays for certainty. */
+    bool is_paid = c.certain != NULL && worst_of(c.certain) <= 4 * (dzo_clock() - s->job->begun);
+    double budget = is_paid ? INFINITY : budget_of(s, &c, opens && s->asks_all);
+    ending end = attempt(s, is_paid ? c.certain : c.first, budget);
     if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
       return end;
     if (end == OUT_OF_BUDGET && opens && s->asks_all)
