@@ -12,6 +12,9 @@ knapsack() {
   fi
 }
 
+# What has nothing to do with the device is tested once.
+once() { [ -z "${DZO_DEVICE:-}" ] || skip "as without DZO_DEVICE"; }
+
 need_instances() {
   need_python
   [ -d "${DZO_TEST_DATA:-}/knapsack" ] || skip "needs the real inputs of DZO_TEST_DATA"
@@ -75,8 +78,9 @@ best_of_all() {
     dzo generate knapsack --class $class --items 9 --seed 3 -q -o $class.txt
     wanted=$(best_of_all <$class.txt)
     for algorithm in auto brute-force horowitz-sahni hybrid core dense two-list; do
-      [ $algorithm = auto ] || [ -z "${DZO_SANITIZE:-}" ] || [ $class = circle ] || continue
-      expect 0 dzo knapsack $class.txt --algorithm $algorithm --device cpu --verify
+      [ $algorithm = auto ] || [ -z "${DZO_SANITIZE:-}${DZO_DEVICE:-}" ] || [ $class = circle ] || continue
+      case ${DZO_DEVICE:-}:$algorithm in cuda:core | cuda:horowitz-sahni) continue ;; esac
+      expect 0 knapsack $class.txt --algorithm $algorithm --verify
       [ "$(field value)" = "$wanted" ] || { echo "$class $algorithm: not $wanted"; cat out; return 1; }
     done
   done
@@ -225,6 +229,7 @@ END
 # ---- Limits ----------------------------------------------------------------------------------
 
 @test "--time-limit: the best found, its bound, status 5" {
+  once
   need_python
   hard_instance >hard.txt
   expect 5 dzo knapsack hard.txt --device cpu --threads 1 --time-limit 0.3 --json --verify -o chosen.txt
@@ -242,6 +247,7 @@ END
 }
 
 @test "--memory: the best found, its bound, status 5" {
+  once
   need_python
   hard_instance >hard.txt
   expect 5 dzo knapsack hard.txt --device cpu --algorithm core --memory 1M --json --verify
@@ -250,12 +256,14 @@ END
 }
 
 @test "an algorithm that does not take the instance: status 2 and the reason" {
+  once
   hard_instance >hard.txt
   expect 2 dzo knapsack hard.txt --device cpu --algorithm brute-force
   one_error "brute-force: "
 }
 
 @test "a line on a terminal tells what is known so far" {
+  once
   need_python
   python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "needs pseudo-terminals"
   hard_instance >hard.txt
@@ -284,6 +292,7 @@ END
 }
 
 @test "Ctrl-C: the best found is told, status 130" {
+  once
   hard_instance >hard.txt
   for try in 1 2 3; do
     "$DZO_PROGRAM" knapsack hard.txt --device cpu --threads 1 -o chosen.txt >out 2>err </dev/null &
@@ -314,6 +323,7 @@ END
 # ---- Errors ----------------------------------------------------------------------------------
 
 @test "malformed files: status 3, file, line and reason" {
+  once
   while IFS='|' read -r name where text; do
     printf '%b' "$text" >"$name"
     for words in "knapsack $name --capacity 5" "verify knapsack $name $name --capacity 5"; do
@@ -351,6 +361,7 @@ END
 }
 
 @test "a capacity or a column that is missing: status 2" {
+  once
   printf 'value,weight,alt\n1,2,3\n' >items.csv
   expect 2 dzo knapsack items.csv
   one_error "items.csv: this format holds no capacity; give one (--capacity)"
@@ -364,6 +375,7 @@ END
 }
 
 @test "wrong solutions" {
+  once
   five_items >five.txt
   while IFS='|' read -r reason text; do
     printf '%b' "$text" >chosen.txt
@@ -385,6 +397,7 @@ END
 }
 
 @test "a full disk, a closed pipe, an output that cannot be" {
+  once
   five_items >five.txt
   expect 1 dzo knapsack five.txt -o nowhere/x
   one_error "nowhere/x"
@@ -414,6 +427,7 @@ END
 # ---- Generating ------------------------------------------------------------------------------
 
 @test "generated instances read back in every format" {
+  once
   need_python
   for format in plain pisinger jooken csv; do
     expect 0 dzo generate knapsack --class circle --items 50 --range 1000000 --format $format --verify --json -o k.$format
