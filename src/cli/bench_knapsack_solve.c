@@ -8,6 +8,7 @@
 #include "bench/textbook_core.h"
 #include "cli/bench_knapsack.h"
 #include "knapsack/entry.h"
+#include "knapsack/seed.h"
 
 const knapsack_contestant knapsack_contestants[KNAPSACK_WHO] = {
     [KNAPSACK_BY_BRUTE_FORCE] = {"brute", DZO_KNAPSACK_BRUTE_FORCE, false},
@@ -27,14 +28,14 @@ const knapsack_contestant knapsack_contestants[KNAPSACK_WHO] = {
     [KNAPSACK_BY_TEXTBOOK] = {"textbook", DZO_KNAPSACK_AUTO, false},
 };
 
-static bool is_ours(int who) {
-  return who != KNAPSACK_BY_SEED_BRUTE_FORCE && who != KNAPSACK_BY_SEED_HYBRID;
+static bool is_seed(knapsack_who who) {
+  return who == KNAPSACK_BY_SEED_BRUTE_FORCE || who == KNAPSACK_BY_SEED_HYBRID;
 }
 
 uint32_t knapsack_bench_columns(const knapsack_bench *bench) {
   uint32_t columns = 0;
   for (int who = 0; who < KNAPSACK_WHO; who++)
-    if (is_ours(who) && (bench->gpu != NULL || !knapsack_contestants[who].gpu))
+    if (bench->gpu != NULL || !knapsack_contestants[who].gpu)
       columns |= UINT32_C(1) << who;
   return columns;
 }
@@ -157,6 +158,32 @@ static dzo_status solve_bare(knapsack_bench *bench, dzo_context *context,
   return status;
 }
 
+/* The thesis' kernels, which answer with a bit for each item. */
+static dzo_status solve_seed(knapsack_bench *bench, knapsack_who who,
+                             const dzo_knapsack_instance *instance, knapsack_row *row,
+                             knapsack_end *end, double *seconds) {
+  knapsack_problem p;
+  dzo_unit *unit = dzo_context_gpu(bench->gpu);
+  *end = KNAPSACK_REFUSED;
+  if (unit == NULL || !problem_of(instance, &p) || p.items > SEED_ITEMS)
+    return DZO_OK;
+  knapsack_seed_answer found;
+  double begun = cli_now();
+  dzo_status status = who == KNAPSACK_BY_SEED_HYBRID ? knapsack_seed_hybrid(unit, &p, &found)
+                                                     : knapsack_seed_brute_force(unit, &p, &found);
+  *seconds = cli_now() - begun;
+  if (status == DZO_E_UNSUPPORTED)
+    return DZO_OK;
+  if (status != DZO_OK)
+    return dzo_fail(bench->call->context, status, "%s", dzo_context_message(bench->gpu));
+  int64_t taken[SEED_ITEMS] = {0};
+  for (uint32_t i = 0; i < p.items; i++)
+    taken[i] = (int64_t)(found.taken >> i & 1);
+  *end = KNAPSACK_RAN;
+  return check_set(bench, instance, taken, knapsack_public(found.value), true,
+                   knapsack_contestants[who].name, row);
+}
+
 /* It multiplies values and weights in 64 bits, and tells no set. */
 static dzo_status solve_textbook(knapsack_bench *bench, const dzo_knapsack_instance *instance,
                                  knapsack_row *row, knapsack_end *end, double *seconds) {
@@ -187,6 +214,8 @@ dzo_status knapsack_bench_solve(knapsack_bench *bench, knapsack_who who,
   dzo_context *context = c->gpu ? bench->gpu : bench->part->one_thread ? bench->single : bench->cpu;
   if (who == KNAPSACK_BY_TEXTBOOK)
     return solve_textbook(bench, instance, row, end, seconds);
+  if (is_seed(who))
+    return solve_seed(bench, who, instance, row, end, seconds);
   if (is_bare(bench, c))
     return solve_bare(bench, context, c, instance, row, end, seconds);
   dzo_knapsack_options options;

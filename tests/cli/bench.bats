@@ -165,8 +165,8 @@ need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
 @test "bench knapsack measures and verifies every part" {
   expect 0 dzo bench knapsack --device cpu --quick --repeats 1
   [ ! -s err ]
-  for row in "finkelstein +18 +1000 +[0-9.]+ " "finkelstein +17 +10 " "circle +50 +1000 +[0-9.]+ " \
-    "uncorrelated +100 +390 +[0-9]+ "; do
+  for row in "finkelstein +15 +1e\\+03 +[0-9.]+ " "finkelstein +17 +10 " \
+    "circle +50 +1e\\+03 +[0-9.]+ " "uncorrelated +100 +390 +[0-9]+ "; do
     grep -Eq "^$row" out
   done
   ! grep -q 'not verified' out
@@ -201,4 +201,16 @@ need_gpu() { dzo info | grep -q '^device *cuda:0 ' || skip "there is no GPU"; }
   one_error 'has no part sweep'
   expect 2 dzo bench table --part thesis
   one_error 'has no part thesis'
+}
+
+@test "bench knapsack on the GPU measures its methods and the thesis' own" {
+  need_gpu
+  need_python
+  expect 0 dzo bench knapsack --device cuda --quick --repeats 1 --part thesis --json
+  [ "$(json 'len(d["results"]), all(r["verified"] for r in d["results"])')" = "(4, True)" ]
+  for method in brute-gpu hybrid-gpu seed-brute seed-hybr; do
+    [ "$(json "all('$method' in r['seconds'] for r in d['results'])")" = True ]
+  done
+  expect 0 dzo bench knapsack --device cuda --quick --repeats 1 --part sums
+  ! grep -q 'not verified' out
 }
