@@ -97,6 +97,8 @@ bench() {
   # shellcheck disable=SC2086
   timeout 200 "$build/dzo" bench msf --device cuda ${DZO_BENCH:---graph rmat --scale 22}
   timeout 100 "$build/dzo" bench table --device cuda --part operations
+  timeout 100 "$build/dzo" bench knapsack --device cuda --part thesis --time-limit 5
+  timeout 100 "$build/dzo" bench knapsack --device cuda --part sums --time-limit 1
 }
 
 case ${1:-all} in
