@@ -13,7 +13,7 @@ Usage: tests/gpu.sh [build | test | sanitize | bench | all]
   test      the unit tests that use a GPU, with contexts of device cuda and hybrid
   sanitize  compute-sanitizer's memcheck and racecheck on those with many graphs, made small
   bench     dzo bench msf on the GPU: R-MAT of scale 22; DZO_BENCH holds other options instead; and
-            the operations of dzo bench table
+            the operations of dzo bench table, and two parts of dzo bench knapsack
   all       the three of them (the default), in less than eight minutes
 
 Builds in build-gpu/, or in the folder that DZO_BUILD_DIR names. DZO_CMAKE holds further options for
