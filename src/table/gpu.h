@@ -80,6 +80,8 @@ typedef struct table_piece {
   int operation;
   bool ordered;
   uint64_t count, left; /* left: queries of the batch from its first on */
+  uint64_t cautious;    /* so many are done if they may all make new keys; 0: all */
+  uint64_t taken;       /* of table_piece_start(): queries of the batch that it does */
   const void *keys, *values;
   const uint8_t *codes;
   void *results;
@@ -108,6 +110,8 @@ dzo_status table_piece_rescue(table_gpu *g, const void *spill, uint64_t count);
 
 /* Is the piece better done without regions? For stores, behind make_room(). */
 bool table_direct_suits(const table_gpu *g, const table_piece *piece);
+/* It would, and the workspace is large enough. */
+bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count);
 /* DZO_E_MEMORY: there is no workspace for it, and nothing has been done. */
 dzo_status table_direct_start(table_gpu *g, table_piece *piece);
 /* With the counters as they were read. */
@@ -115,7 +119,8 @@ dzo_status table_direct_finish(table_gpu *g, table_piece *piece);
 
 /* ---- gpu_heavy.c ----------------------------------------------------------------------------- */
 
-/* Where many queries of a piece share keys: makes it one of a query a key. `bytes`: workspace that
+bool table_heavy_is_worth(const table_gpu *g, const table_piece *piece);
+/* Where many queries of a piece that is worth looking at share keys: makes it one of a query a key. `bytes`: workspace that
  * the piece itself takes at most. Else it is left as it is. */
 dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t bytes);
 /* The piece takes so much workspace: its queries must not lie there. */

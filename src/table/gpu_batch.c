@@ -65,27 +65,30 @@ static uint64_t next_piece(const table_gpu *g, uint64_t last, uint64_t most, uin
 static dzo_status run_resident(table_gpu *g, dzo_table_batch *batch) {
   uint64_t most = table_piece_most(g, batch), size = first_piece(g, batch, most);
   g->fresh = 1;
-  for (uint64_t first = 0; first < batch->count; first += size) {
+  for (uint64_t first = 0; first < batch->count;) {
+    uint64_t left = batch->count - first;
     if (first > 0)
-      size = next_piece(g, size, most, batch->count - first);
-    size = size < batch->count - first ? size : batch->count - first;
-    table_piece piece = piece_of(g, batch, first, size);
+      size = next_piece(g, size, most, left);
+    table_piece piece = piece_of(g, batch, first, most < left ? most : left);
+    piece.cautious = size;
     dzo_status status = dzo_progress(g->context, "table", first, batch->count);
     if (status == DZO_OK)
       status = table_piece_start(g, &piece);
     if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
       return status;
-    uint64_t done = status == DZO_OK ? size : 0;
+    uint64_t done = status == DZO_OK ? piece.taken : 0;
     if (status == DZO_OK)
       status = table_piece_finish(g, &piece, batch);
+    first += done;
+    size = done;
     if (status == DZO_OK)
       continue;
     if (status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
       return status;
-    uint64_t rest = batch->count - first - done;
+    uint64_t rest = batch->count - first;
     batch->refused += rest;
     if (batch->answers != NULL && rest > 0)
-      DZO_TRY(dzo_unit_fill(g->unit, 0, batch->answers + first + done, DZO_TABLE_REFUSED, rest));
+      DZO_TRY(dzo_unit_fill(g->unit, 0, batch->answers + first, DZO_TABLE_REFUSED, rest));
     DZO_TRY(dzo_unit_wait(g->unit, 0));
     return status;
   }

@@ -6,7 +6,7 @@
 
 /* Regions cost as much as there are of them; where queries are fewer than one for so many slots, or
  * where the second-level cache holds the table, they are not worth it. */
-enum { SPARSE = 16 };
+enum { SPARSE = 16, SPARSER = 64 };
 
 /* A fixed table that may have to refuse keys does it in regions. */
 static bool has_room(const table_gpu *g, const table_piece *piece) {
@@ -15,13 +15,28 @@ static bool has_room(const table_gpu *g, const table_piece *piece) {
   return g->pairs <= g->asked && piece->count <= g->asked - g->pairs;
 }
 
+static bool is_small(const table_gpu *g, int operation, bool ordered, uint64_t count) {
+  uint64_t slots = table_gpu_slots(g);
+  bool slow = operation == DZO_TABLE_ERASE || (operation == DZO_TABLE_ASSIGN && ordered);
+  return count <= slots / (slow ? SPARSER : SPARSE) ||
+         (!slow && slots * table_gpu_slot_bytes(g) <= g->unit->cache);
+}
+
+/* Queries that were made one a key come in an order that the cache likes. */
 bool table_direct_suits(const table_gpu *g, const table_piece *piece) {
   if (piece->operation == DZO_TABLE_MIXED || !has_room(g, piece))
     return false;
   if (g->sizes.direct > 0)
     return piece->count < g->sizes.direct;
-  uint64_t slots = table_gpu_slots(g);
-  return piece->count <= slots / SPARSE || slots * table_gpu_slot_bytes(g) <= g->unit->cache;
+  return piece->heavy.used || is_small(g, piece->operation, piece->ordered, piece->count);
+}
+
+bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count) {
+  if (operation == DZO_TABLE_MIXED || operation == DZO_TABLE_FIND || g->sizes.direct > 0 ||
+      !is_small(g, operation, true, count))
+    return false;
+  table_direct d = {.operation = operation, .count = (uint32_t)count};
+  return table_direct_place(&g->t, g->wide, &d, NULL) <= g->unit->workspace_bytes;
 }
 
 static uint32_t salt_of(const table_gpu *g, const void *workspace) {
@@ -37,7 +52,7 @@ dzo_status table_direct_start(table_gpu *g, table_piece *piece) {
                       .values = piece->values,
                       .value = piece->operation == DZO_TABLE_ADD ? 1 : 0,
                       .mixed = piece->mixed,
-                      .ordered = piece->ordered,
+                      .ordered = piece->ordered && !piece->heavy.used,
                       .answers = piece->answers,
                       .counters = g->counters};
   uint64_t bytes = table_direct_place(&g->t, g->wide, d, NULL);

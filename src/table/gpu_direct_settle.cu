@@ -37,9 +37,10 @@ template <typename W> static __device__ u32 entry_of(const table_direct_set &s, 
   }
 }
 
-static __device__ __forceinline__ void note_position(const table_direct_set &s, u32 entry, u32 i) {
-  atomicMin(&s.first[entry], i);
-  atomicMin(&s.last[entry], ~i);
+static __device__ __forceinline__ void note_position(const table_direct &d, u32 entry, u32 i) {
+  atomicMin(&d.set.first[entry], i);
+  if (d.operation == DZO_TABLE_ASSIGN)
+    atomicMin(&d.set.last[entry], ~i);
 }
 
 /* Which queries were noted: those that met their key, then those that found no slot. */
@@ -54,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (n >= met + left)
     return;
   u32 i = noted(d, n, met), entry = entry_of(d.set, table_direct_key<W>(t, d, i), true);
-  note_position(d.set, entry, i);
+  note_position(d, entry, i);
   if (d.set.sums != NULL && n >= met)
     table_direct_combine<W>(d.operation, (W *)d.set.sums + entry, table_direct_value<W>(d, i));
 }
@@ -70,7 +71,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (entry == NONE)
     return;
   d.set.claimer[entry] = i;
-  note_position(d.set, entry, i);
+  note_position(d, entry, i);
 }
 
 /* ---- Queries that met their key ---------------------------------------------------------------
@@ -158,8 +159,8 @@ static __device__ bool fill_locked(const walk_region<W> &r, u32 bucket,
   return free != 0;
 }
 
-/* A place in a full bucket whose pair may go on to its other bucket; without locks, so it is only
- * likely. AHEAD of them are looked at at a time. */
+/* A place in a full bucket, within it, whose pair may go on to its other bucket; without locks, so
+ * it is only likely. AHEAD of them are looked at at a time. */
 template <typename W, int S>
 static __device__ bool seek_exit(const table_layout &t, const walk_region<W> &r, u32 bucket,
                                  u32 random, u32 *at, u32 *other) {
@@ -201,26 +202,55 @@ static __device__ bool move_on(const table_layout &t, const walk_region<W> &r, u
 
 /* One step in a bucket. True: the pair is placed. With `force`, if it cannot be, it takes the place
  * of another, which then is *pair, and *bucket that one's other. */
-template <typename W, int S>
-static __device__ bool step(const table_layout &t, const walk_region<W> &r, u32 *bucket,
-                            typename table_word<W>::slot *pair, u32 random, bool force) {
+template <int S>
+static __device__ bool step(const table_layout &t, const walk_region<u64> &r, u32 *bucket,
+                            ulonglong2 *pair, u32 random, bool force) {
   u32 here = *bucket, at = 0, other = 0;
-  bool exit = free_in<W, S>(r, here) == 0 && seek_exit<W, S>(t, r, here, random, &at, &other);
+  bool exit = free_in<u64, S>(r, here) == 0 && seek_exit<u64, S>(t, r, here, random, &at, &other);
   if (!try_lock(r, here))
     return false; /* somebody is there: later */
-  bool placed = fill_locked<W, S>(r, here, *pair);
-  if (!placed && exit && move_on<W, S>(t, r, here, at, other)) {
+  bool placed = fill_locked<u64, S>(r, here, *pair);
+  if (!placed && exit && move_on<u64, S>(t, r, here, at, other)) {
     dzo_store_shared(r.slots + here * S + at, *pair);
     placed = true;
   } else if (!placed && force && !exit) {
-    typename table_word<W>::slot *victim = r.slots + here * S + random % S, old;
-    old = dzo_load_shared(victim);
+    ulonglong2 *victim = r.slots + here * S + random % S, old = dzo_load_shared(victim);
     dzo_store_shared(victim, *pair);
     *pair = old;
-    *bucket = other_bucket<W>(t, table_slot_key(old), here);
+    *bucket = other_bucket<u64>(t, old.y, here);
   }
   unlock(r, here);
   return placed;
+}
+
+/* A pair of 32-bit words is one word, which nobody needs a lock to take or to exchange. */
+template <int S>
+static __device__ bool step(const table_layout &t, const walk_region<u32> &r, u32 *bucket,
+                            u64 *pair, u32 random, bool force) {
+  u32 here = *bucket, at = here * S + random % S, other = 0;
+  table_bucket<u32, S> b;
+  table_load_now<S>(r.slots + here * S, &b);
+  table_seen seen = table_look<u32, S>(b, (u32)table_word<u32>::FREE);
+  for (u32 free = seen.free; free != 0; free &= free - 1) {
+    u32 i = (u32)__ffs((int)free) - 1;
+    u32 was =
+        (seen.empty >> i & 1) != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
+    u64 old = table_slot_of(was, (u32)table_word<u32>::FREE);
+    if (atomicCAS(r.slots + here * S + i, old, *pair) == old)
+      return true;
+  }
+  u32 place;
+  if (seek_exit<u32, S>(t, r, here, random, &place, &other))
+    at = here * S + place;
+  else if (!force)
+    return false;
+  u64 old = atomicExch(r.slots + at, *pair);
+  u32 key = table_slot_key(old);
+  if (key == table_word<u32>::FREE)
+    return true;
+  *pair = old;
+  *bucket = other_bucket<u32>(t, key, here);
+  return false;
 }
 
 /* False: *pair has no place. */
@@ -233,9 +263,9 @@ static __device__ bool walk(const table_layout &t, const table_direct &d,
   u32 random = (u32)key * 0x9e3779b1u, bucket = p.first;
   for (int i = 0; i < steps; i++) {
     random = random * 1664525u + 1013904223u;
-    if (step<W, S>(t, r, &bucket, pair, random >> 20, i > 0))
+    if (step<S>(t, r, &bucket, pair, random >> 20, i > 0))
       return true;
-    if (i == 0)
+    if (i == 0 && table_slot_key(*pair) == key)
       bucket = p.second;
   }
   return false;
@@ -291,7 +321,9 @@ static u64 round_up(u64 bytes) { return (bytes + 255) / 256 * 256; }
 
 static u32 room_for(u64 keys) { return (u32)(keys + keys / 2 + LEAST_ROOM); }
 
-static u64 lock_bytes(const table_layout *t) { return (t->regions * t->buckets + 31) / 32 * 4; }
+static u64 lock_bytes(const table_layout *t, bool wide) {
+  return wide ? (t->regions * t->buckets + 31) / 32 * 4 : 0;
+}
 
 static bool has_sums(int operation) {
   return operation != DZO_TABLE_INSERT && operation != DZO_TABLE_ASSIGN;
@@ -305,9 +337,9 @@ static u64 place_set(bool wide, bool sums, u32 room, table_direct_set *s, char *
   used += round_up(entries * word);
   s->first = (u32 *)(memory + used);
   used += round_up(entries * 4);
-  s->last = (u32 *)(memory + used);
-  used += round_up(entries * 4);
   s->claimer = (u32 *)(memory + used);
+  used += round_up(entries * 4);
+  s->last = (u32 *)(memory + used);
   used += round_up(entries * 4);
   s->sums = sums ? memory + used : NULL;
   return sums ? used + round_up(entries * word) : used;
@@ -328,7 +360,7 @@ uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, v
   d->claims = (u32 *)(base + used);
   used += round_up((d->count + 31) / 32 * 4);
   d->locks = (u32 *)(base + used);
-  used += round_up(lock_bytes(t));
+  used += round_up(lock_bytes(t, wide));
   d->spill = base + used;
   return used + round_up((u64)d->count * (wide ? 16 : 8));
 }
@@ -342,12 +374,15 @@ static bool has_duplicates(const table_direct *d, const table_counters *seen) {
   return seen->inserted > 0 && (d->answers != NULL || d->operation == DZO_TABLE_INSERT);
 }
 
-static dzo_status make_set(dzo_unit *unit, bool wide, table_direct *d, u64 keys) {
+/* Only what is wanted of it is filled: claimers if there may be some. */
+static dzo_status make_set(dzo_unit *unit, bool wide, table_direct *d, u64 keys, bool claimers) {
   char *memory = (char *)d->set.keys;
   u64 entries = room_for(keys) + 1ull, word = wide ? 8 : 4;
   place_set(wide, has_sums(d->operation), room_for(keys), &d->set, memory);
-  DZO_TRY(
-      dzo_unit_fill(unit, 0, memory, 0xff, (u64)((char *)d->set.claimer - memory) + 4 * entries));
+  u32 *last = claimers ? d->set.claimer : d->set.first;
+  if (d->operation == DZO_TABLE_ASSIGN)
+    last = d->set.last;
+  DZO_TRY(dzo_unit_fill(unit, 0, memory, 0xff, (u64)((char *)last - memory) + 4 * entries));
   if (d->set.sums == NULL)
     return DZO_OK;
   return dzo_unit_fill(unit, 0, d->set.sums, d->operation == DZO_TABLE_MIN ? 0xff : 0,
@@ -363,7 +398,7 @@ static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
   bool aggregates = wide && has_sums(d->operation);
   u32 met = ordered ? (u32)seen->met : 0, left = (u32)seen->left;
   if (met + left > 0) {
-    DZO_TRY(make_set(unit, wide, d, (u64)met + left));
+    DZO_TRY(make_set(unit, wide, d, (u64)met + left, met > 0));
     DZO_TRY(DZO_LAUNCH(unit, 0, direct_note<W>, blocks_for((u64)met + left, THREADS), THREADS, *t,
                        *d, met, left));
   }
@@ -378,7 +413,8 @@ static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
   }
   if (left == 0)
     return DZO_OK;
-  DZO_TRY(dzo_unit_fill(unit, 0, d->locks, 0, lock_bytes(t)));
+  if (wide)
+    DZO_TRY(dzo_unit_fill(unit, 0, d->locks, 0, lock_bytes(t, true)));
   bool crowd = left > LEAST_CROWD && left > d->count / CROWD;
   return DZO_LAUNCH(unit, 0, (direct_walk<W, S>), blocks_for(left, WALKERS), WALKERS, *t, *d, left,
                     crowd ? (int)FEW_STEPS : (int)STEPS);

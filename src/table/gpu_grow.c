@@ -28,6 +28,22 @@ static void shape(const table_gpu *g, uint64_t capacity, table_layout *t) {
       (uint32_t)((slots + t->regions * t->bucket_slots - 1) / (t->regions * t->bucket_slots));
 }
 
+/* The same for a table that grows, with a multiple of the regions that it has: so each region's
+ * pairs come from one region, and a block reads no other. */
+static void shape_grown(const table_gpu *g, uint64_t capacity, table_layout *t) {
+  uint64_t old = table_gpu_slots(g), slots = (uint64_t)((double)capacity / g->max_load) + 1;
+  shape(g, capacity, t);
+  /* What was asked for is often twice of what there is, up to rounding. */
+  if (slots < 2 * old + 2 && (uint64_t)((double)(2 * old) * g->max_load) >= capacity)
+    slots = slots > 2 * old ? 2 * old : slots;
+  if (slots <= old || g->t.regions == 0)
+    return;
+  uint64_t each = g->t.regions * g->sizes.region_slots, times = (slots + each - 1) / each;
+  t->regions = times * g->t.regions;
+  each = t->regions * t->bucket_slots;
+  t->buckets = (uint32_t)((slots + each - 1) / each);
+}
+
 static dzo_status allocate_slots(table_gpu *g, table_layout *t) {
   if (t->regions > UINT32_MAX - 1)
     return dzo_fail(g->context, DZO_E_MEMORY, "out of GPU memory (a table of that size)");
@@ -64,7 +80,8 @@ dzo_status table_gpu_read_counters(table_gpu *g) {
 /* Into `to`, all but what comes to `spill`. */
 static dzo_status rebuild(table_gpu *g, const table_layout *to, void *spill, uint64_t room) {
   DZO_TRY(table_gpu_zero_counters(g));
-  DZO_TRY(table_gpu_rebuild(g->unit, &g->t, to, g->wide, spill, room, g->counters));
+  bool plenty = 2 * g->pairs <= to->regions * to->buckets * to->bucket_slots;
+  DZO_TRY(table_gpu_rebuild(g->unit, &g->t, to, g->wide, plenty, spill, room, g->counters));
   DZO_TRY(table_gpu_read_counters(g));
   return dzo_unit_wait(g->unit, 0);
 }
@@ -87,7 +104,7 @@ static dzo_status rebuild_all(table_gpu *g, table_layout *to) {
 
 dzo_status table_gpu_resize(table_gpu *g, uint64_t capacity) {
   table_layout to;
-  shape(g, capacity > g->pairs ? capacity : g->pairs, &to);
+  shape_grown(g, capacity > g->pairs ? capacity : g->pairs, &to);
   to.over_keys = to.over_values = NULL;
   to.over_gone = NULL;
   to.over_count = 0;

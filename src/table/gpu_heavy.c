@@ -109,17 +109,22 @@ static dzo_status aggregate(table_gpu *g, table_piece *piece, table_aggregate *j
   return DZO_OK;
 }
 
+bool table_heavy_is_worth(const table_gpu *g, const table_piece *piece) {
+  uint64_t least = g->sizes.heavy > 0 ? g->sizes.heavy : WORTH_LOOKING;
+  table_aggregate_kind kind;
+  return piece->count >= least && piece->count <= TABLE_AGGREGATE_MOST &&
+         kind_of(piece->operation, &kind);
+}
+
 dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t piece_bytes) {
   table_aggregate job = {.wide = g->wide, .mix = g->t.mix, .count = piece->count};
-  uint64_t least = g->sizes.heavy > 0 ? g->sizes.heavy : WORTH_LOOKING;
-  if (piece->count < least || piece->count > TABLE_AGGREGATE_MOST ||
-      !kind_of(piece->operation, &job.kind))
-    return DZO_OK;
+  (void)kind_of(piece->operation, &job.kind);
   bool first = piece->answers != NULL;
   uint64_t bytes = round_up(table_aggregate_bytes(g->unit, g->wide, first, piece->count));
   bytes = bytes > round_up(piece_bytes) ? bytes : round_up(piece_bytes);
   uint64_t all = bytes + 2 * round_up(piece->count * table_gpu_word(g));
-  if (all + 5 * piece->count > dzo_unit_available(g->unit) + g->unit->workspace_bytes)
+  uint64_t there = g->unit->workspace_bytes, wanted = all + 5 * piece->count;
+  if (wanted > there && wanted > there + dzo_unit_available(g->unit))
     return DZO_OK;
   job.keys = piece->keys;
   job.values = piece->values;

@@ -10,13 +10,25 @@
 #include "table/gpu_find.h"
 #include "table/gpu_rest.h"
 
-enum { FIND_PARTS = 128, CACHES = 3, FULL_OVERFLOW = 64, DENSE = 8 };
+enum { MOST_PARTS = 256, USUAL_PARTS = 128, CACHES = 3, FULL_OVERFLOW = 64, DENSE = 8 };
 
 #define DIRECT_FINDS (UINT64_C(6) << 20)
 #define PIECE_BYTES (UINT64_C(1) << 28) /* of keys */
 #define LEAST_PIECE (UINT64_C(1) << 16)
 
 /* ---- Room ------------------------------------------------------------------------------------ */
+
+/* Parts of the table that the second-level cache holds, with what else goes through it: the fewer
+ * the faster a batch is brought to them. */
+static uint64_t find_parts(const table_gpu *g) {
+  uint64_t bytes = table_gpu_slots(g) * table_gpu_slot_bytes(g), part = g->unit->cache * 2 / 5;
+  if (part == 0)
+    return USUAL_PARTS;
+  uint64_t parts = 8;
+  while (parts < MOST_PARTS && bytes / parts > part)
+    parts *= 2;
+  return parts;
+}
 
 static table_partition partition_of(const table_gpu *g, const table_piece *piece) {
   bool find = piece->operation == DZO_TABLE_FIND, mixed = piece->operation == DZO_TABLE_MIXED;
@@ -28,7 +40,7 @@ static table_partition partition_of(const table_gpu *g, const table_piece *piece
                            .back = results || piece->answers != NULL,
                            .results = results,
                            .mix = g->t.mix,
-                           .parts = any ? FIND_PARTS : g->t.regions,
+                           .parts = any ? find_parts(g) : g->t.regions,
                            .count = piece->count};
 }
 
@@ -62,20 +74,6 @@ static dzo_status take_workspace(table_gpu *g, table_piece *piece) {
   return DZO_OK;
 }
 
-uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch) {
-  uint64_t most = g->sizes.piece > 0 ? g->sizes.piece : PIECE_BYTES / table_gpu_word(g);
-  table_piece piece = {
-      .operation = (int)batch->operation, .results = batch->results, .answers = batch->answers};
-  uint64_t room = dzo_unit_available(g->unit) + g->unit->workspace_bytes;
-  for (most = most < batch->count ? most : batch->count; most > LEAST_PIECE; most /= 2) {
-    piece.count = most;
-    piece.partition = partition_of(g, &piece);
-    if (place_run(g, &piece, NULL) <= room)
-      break;
-  }
-  return most;
-}
-
 /* ---- Finds ----------------------------------------------------------------------------------- */
 
 static bool is_direct(const table_gpu *g, uint64_t count) {
@@ -83,6 +81,32 @@ static bool is_direct(const table_gpu *g, uint64_t count) {
     return count < g->sizes.direct;
   return count < DIRECT_FINDS ||
          table_gpu_slots(g) * table_gpu_slot_bytes(g) < CACHES * g->unit->cache;
+}
+
+/* What there is besides the workspace is asked for only where that does not suffice, since the
+ * answer takes as long as a small batch. */
+uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch) {
+  uint64_t most = g->sizes.piece > 0 ? g->sizes.piece : PIECE_BYTES / table_gpu_word(g);
+  uint64_t room = g->unit->workspace_bytes;
+  bool asked = false;
+  table_piece piece = {
+      .operation = (int)batch->operation, .results = batch->results, .answers = batch->answers};
+  most = most < batch->count ? most : batch->count;
+  if ((batch->operation == DZO_TABLE_FIND && is_direct(g, most)) ||
+      table_direct_is_ready(g, piece.operation, most))
+    return most;
+  for (; most > LEAST_PIECE; most /= 2) {
+    piece.count = most;
+    piece.partition = partition_of(g, &piece);
+    uint64_t bytes = place_run(g, &piece, NULL);
+    if (bytes > room && !asked) {
+      room += dzo_unit_available(g->unit);
+      asked = true;
+    }
+    if (bytes <= room)
+      break;
+  }
+  return most;
 }
 
 /* Finds and loose erases, of keys or of items, which are mixed. */
@@ -200,12 +224,21 @@ static dzo_status change(table_gpu *g, table_piece *piece) {
   return start_change(g, piece);
 }
 
+/* Queries that share keys become one a key. Where they do not, only so many are done as may all be
+ * of new keys. */
 static dzo_status share(table_gpu *g, table_piece *piece) {
-  piece->partition = partition_of(g, piece);
-  return table_heavy_begin(g, piece, place_run(g, piece, NULL));
+  if (table_heavy_is_worth(g, piece)) {
+    piece->partition = partition_of(g, piece);
+    DZO_TRY(table_heavy_begin(g, piece, place_run(g, piece, NULL)));
+  }
+  if (!piece->heavy.used && piece->cautious > 0 && piece->count > piece->cautious)
+    piece->count = piece->cautious;
+  piece->taken = piece->heavy.used ? piece->heavy.count : piece->count;
+  return DZO_OK;
 }
 
 static dzo_status start_piece(table_gpu *g, table_piece *piece) {
+  piece->taken = piece->count;
   piece->loose = is_loose(g, piece);
   bool find = piece->operation == DZO_TABLE_FIND || piece->loose;
   if (!find)

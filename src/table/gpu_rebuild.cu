@@ -132,6 +132,19 @@ static __device__ void take_over(const rebuild_run &run, const table_region<W> &
   }
 }
 
+/* The end: what has no place in the region. All threads. */
+template <typename W, int S>
+static __device__ void spill_stash(const rebuild_run &run, const table_region<W> &r,
+                                   table_region_state *state) {
+  if (state->stashed > 0)
+    table_empty_stash<W, S>(r, state);
+  if (state->stashed > 0)
+    for (u32 i = threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK)
+      if (r.slots[table_stash_of(r) + i].key != table_word<W>::FREE)
+        spill_pair(run, r.slots[table_stash_of(r) + i]);
+  __syncthreads();
+}
+
 /* A block a region of the new table. */
 template <typename W, int S>
 static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
@@ -152,28 +165,155 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
   take_over<W, S>(run, r, &state, state.over[0], state.over[1], &vain);
   if (threadIdx.x == 0 && number + 1 == to.regions)
     r.slots[r.side] = ((const table_pair<W> *)run.from.slots)[run.from.regions * region];
-  if (state.stashed > 0)
-    table_empty_stash<W, S>(r, &state);
-  if (state.stashed > 0)
-    for (u32 i = threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK)
-      if (r.slots[table_stash_of(r) + i].key != table_word<W>::FREE)
-        spill_pair(run, r.slots[table_stash_of(r) + i]);
-  __syncthreads();
+  spill_stash<W, S>(run, r, &state);
   table_region_save(to, r, blockIdx.x);
 }
 
+/* ---- The same where there is plenty of room ---------------------------------------------------
+ *
+ * Of each bucket only how many pairs it was given is kept: what is beyond its slots goes on to the
+ * second bucket. Few find no place in either. */
+
+template <typename W>
+static __device__ __forceinline__ u32 *counts_behind(const table_region<W> &r) {
+  return table_behind(r);
+}
 template <typename W, int S>
-static dzo_status rebuild(dzo_unit *unit, const table_layout *to, const rebuild_run *run) {
-  return DZO_LAUNCH_SHARED(unit, 0, (table_rebuild<W, S>), to->regions, TABLE_BLOCK,
-                           table_block_bytes<W>(to->buckets * S, to->buckets), *to, *run);
+static __device__ __forceinline__ void spread_pair(const rebuild_run &run, const table_region<W> &r,
+                                                   table_region_state *state, W key, W value) {
+  table_place place = table_place_of(key, r.regions);
+  if (key == table_word<W>::FREE || place.region != blockIdx.x)
+    return;
+  u32 *counts = counts_behind(r), bucket = table_first_bucket(place, r.buckets);
+  u32 at = atomicAdd(&counts[bucket], 1u);
+  if (at >= S) {
+    bucket = table_second_bucket(key, r.buckets);
+    at = atomicAdd(&counts[bucket], 1u);
+  }
+  table_pair<W> pair = {value, key};
+  u32 stash = at < S ? 0 : atomicAdd(&state->stashed, 1u);
+  if (at < S)
+    r.slots[bucket * S + at] = pair;
+  else if (stash < TABLE_STASH_FULL - TABLE_BLOCK)
+    r.slots[table_stash_of(r) + stash] = pair;
+  else
+    spill_pair(run, pair);
+}
+
+static __device__ __forceinline__ void spread_word(u32 *key, u32 *value, ulonglong2 two, int i) {
+  *key = table_slot_key(i == 0 ? two.x : two.y);
+  *value = table_slot_value(i == 0 ? two.x : two.y);
+}
+static __device__ __forceinline__ void spread_word(u64 *key, u64 *value, ulonglong2 one, int) {
+  *key = one.y;
+  *value = one.x;
+}
+
+/* All slots of the old regions, 16 bytes at a time, the next ones on their way. */
+template <typename W, int S>
+static __device__ void spread_slots(const rebuild_run &run, const table_region<W> &r,
+                                    table_region_state *state, u64 begin, u64 end) {
+  enum { EACH = 16 / (int)sizeof(table_pair<W>) };
+  const ulonglong2 *source = (const ulonglong2 *)run.from.slots;
+  const ulonglong2 none = make_ulonglong2(~0ull, ~0ull);
+  ulonglong2 next[AHEAD];
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++) {
+    u64 i = begin + (u64)k * TABLE_BLOCK + threadIdx.x;
+    next[k] = i < end ? source[i] : none;
+  }
+  for (u64 base = begin; base < end; base += AHEAD * TABLE_BLOCK) {
+    ulonglong2 words[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      u64 i = base + (u64)(AHEAD + k) * TABLE_BLOCK + threadIdx.x;
+      words[k] = next[k];
+      next[k] = i < end ? source[i] : none;
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+      for (int i = 0; i < EACH; i++) {
+        W key, value;
+        spread_word(&key, &value, words[k], i);
+        spread_pair<W, S>(run, r, state, key, value);
+      }
+  }
+}
+
+/* Slots that were given nothing are EMPTY, and what found no place looks for one. */
+template <typename W, int S>
+static __device__ void finish_spreading(const table_region<W> &r, table_region_state *state) {
+  __syncthreads();
+  const u32 *counts = counts_behind(r);
+  for (u32 i = threadIdx.x; i < r.side; i += TABLE_BLOCK)
+    if (i % S >= counts[i / S])
+      table_make_free(&r.slots[i]);
+  if (threadIdx.x == 0)
+    state->stashed = min(state->stashed, (u32)(TABLE_STASH_FULL - TABLE_BLOCK));
+  __syncthreads();
+  u32 stashed = state->stashed;
+  __syncthreads(); /* all have read it */
+  if (stashed > 0)
+    table_empty_stash<W, S>(r, state);
+}
+
+template <typename W, int S>
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
+    table_spread(table_layout to, rebuild_run run) {
+  DZO_BLOCK_MEMORY(char, memory);
+  __shared__ table_region_state state;
+  u64 number = blockIdx.x, words = (u64)run.from.buckets * S * sizeof(table_pair<W>) / 16;
+  table_region<W> r = table_region_divide<W>(to, memory);
+  for (u32 i = threadIdx.x; i < TABLE_STASH + 1; i += TABLE_BLOCK)
+    table_make_free(&r.slots[r.side + i]);
+  for (u32 i = threadIdx.x; i < r.buckets; i += TABLE_BLOCK)
+    counts_behind(r)[i] = 0;
+  if (threadIdx.x < TABLE_STASH / 32)
+    state.gone[threadIdx.x] = 0;
+  if (threadIdx.x == 0)
+    state.pairs = state.stashed = 0;
+  if (threadIdx.x < 2) {
+    table_layout over = run.from;
+    over.regions = to.regions;
+    state.over[threadIdx.x] = table_over_bound<W>(over, number + threadIdx.x);
+  }
+  __syncthreads();
+  u64 first = number * run.from.regions / to.regions;
+  u64 last = ((number + 1) * run.from.regions - 1) / to.regions;
+  spread_slots<W, S>(run, r, &state, first * words, (last + 1) * words);
+  finish_spreading<W, S>(r, &state);
+  u32 vain = 0;
+  take_over<W, S>(run, r, &state, state.over[0], state.over[1], &vain);
+  if (threadIdx.x == 0 && number + 1 == to.regions)
+    r.slots[r.side] =
+        ((const table_pair<W> *)run.from.slots)[run.from.regions * run.from.buckets * S];
+  spill_stash<W, S>(run, r, &state);
+  table_region_save(to, r, blockIdx.x);
+}
+
+/* ---- From the host ----------------------------------------------------------------------------
+ */
+
+template <typename W, int S>
+static dzo_status rebuild(dzo_unit *unit, const table_layout *to, const rebuild_run *run,
+                          bool plenty) {
+  u64 bytes = table_block_bytes<W>(to->buckets * S, to->buckets);
+  u64 counts = 4ull * to->buckets;
+  if (plenty && bytes + counts + sizeof(table_region_state) <= unit->shared)
+    return DZO_LAUNCH_SHARED(unit, 0, (table_spread<W, S>), to->regions, TABLE_BLOCK,
+                             bytes + counts, *to, *run);
+  return DZO_LAUNCH_SHARED(unit, 0, (table_rebuild<W, S>), to->regions, TABLE_BLOCK, bytes, *to,
+                           *run);
 }
 
 dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
-                             bool wide, void *spill, uint64_t room, table_counters *counters) {
+                             bool wide, bool plenty, void *spill, uint64_t room,
+                             table_counters *counters) {
   rebuild_run run = {*from, spill, room, counters};
   if (to->bucket_slots == 4)
-    return wide ? rebuild<u64, 4>(unit, to, &run) : rebuild<u32, 4>(unit, to, &run);
-  return wide ? rebuild<u64, 8>(unit, to, &run) : rebuild<u32, 8>(unit, to, &run);
+    return wide ? rebuild<u64, 4>(unit, to, &run, plenty) : rebuild<u32, 4>(unit, to, &run, plenty);
+  return wide ? rebuild<u64, 8>(unit, to, &run, plenty) : rebuild<u32, 8>(unit, to, &run, plenty);
 }
 
 /* ---- Out --------------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ extern "C" {
 
 /* Writes all slots of `to`, whose bucket_slots are those of `from`. Pairs for which there is no
  * room are counted in counters->spilled and, if that is at most `room`, all are in `spill`
- * (slots). */
+ * (slots). `plenty`: half of the slots or more will be free. */
 dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
-                             bool wide, void *spill, uint64_t room, table_counters *counters);
+                             bool wide, bool plenty, void *spill, uint64_t room,
+                             table_counters *counters);
 
 /* Places where pairs may be: slots, the one behind them, the overflow. */
 static inline uint64_t table_gpu_places(const table_layout *t) {

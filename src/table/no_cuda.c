@@ -146,10 +146,12 @@ dzo_status table_gpu_erase(dzo_unit *unit, const table_layout *t, uint64_t count
 }
 
 dzo_status table_gpu_rebuild(dzo_unit *unit, const table_layout *from, const table_layout *to,
-                             bool wide, void *spill, uint64_t room, table_counters *counters) {
+                             bool wide, bool plenty, void *spill, uint64_t room,
+                             table_counters *counters) {
   (void)from;
   (void)to;
   (void)wide;
+  (void)plenty;
   (void)spill;
   (void)room;
   (void)counters;
