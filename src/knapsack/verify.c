@@ -33,7 +33,7 @@ static dzo_int128 as_public(const total *t) { return (dzo_int128){(int64_t)t->hi
 static int is_heavier(const total *t, int64_t capacity) {
   if (!fits(t))
     return t->top >= 0;
-  return ((wide)(int64_t)t->high << 64 | t->low) > capacity;
+  return ((wide)(int64_t)t->high * ((wide)1 << 64) + t->low) > capacity;
 }
 
 static int look(dzo_context *context, const dzo_knapsack_instance *k, const int64_t *taken,

@@ -22,7 +22,7 @@ typedef struct any_knapsack {
   dzo_knapsack_instance instance;
 } any_knapsack;
 
-static knapsack_wide wide_of(dzo_int128 x) { return ((knapsack_wide)x.high << 64) + x.low; }
+static knapsack_wide wide_of(dzo_int128 x) { return x.high * ((knapsack_wide)1 << 64) + x.low; }
 
 static dzo_knapsack_instance instance_of(uint64_t count, const int64_t *values,
                                          const int64_t *weights, const int64_t *copies,

@@ -49,7 +49,7 @@ static bool is_asked(dzo_knapsack_algorithm algorithm, const knapsack_problem *p
   }
 }
 
-static knapsack_wide wide_of(dzo_int128 x) { return ((knapsack_wide)x.high << 64) + x.low; }
+static knapsack_wide wide_of(dzo_int128 x) { return x.high * ((knapsack_wide)1 << 64) + x.low; }
 
 static void check_answer(dzo_context *context, const random_knapsack *r,
                          const dzo_knapsack_instance *instance, const dzo_knapsack *k,
