@@ -274,7 +274,8 @@ static void report_one(const knapsack_job *job, FILE *out) {
 /* An instance a line. */
 static void report_batch(const knapsack_job *job, FILE *out) {
   const dzo_knapsack_set *set = &job->set;
-  (void)fputs("instance  status        value  weight  capacity  taken  items  name\n", out);
+  (void)fprintf(out, "%8s  %-10s  %14s  %14s  %14s  %7s  %7s  %s\n", "instance", "status", "value",
+                "weight", "capacity", "taken", "items", "name");
   for (uint64_t k = 0; k < set->count; k++) {
     const dzo_knapsack_origin *origin = &set->origins[k];
     const char *name = name_of(set, k);
@@ -284,7 +285,7 @@ static void report_batch(const knapsack_job *job, FILE *out) {
       cli_knapsack_weight_text(origin, job->weight_sums[k], weight);
     }
     cli_knapsack_weight_text(origin, cli_knapsack_wide(set->capacities[k]), capacity);
-    (void)fprintf(out, "%8llu  %-10s  %s  %s  %s  %llu  %llu  ", (unsigned long long)k,
+    (void)fprintf(out, "%8llu  %-10s  %14s  %14s  %14s  %7llu  %7llu  ", (unsigned long long)k,
                   cli_knapsack_outcome(job->outcomes[k]), value, weight, capacity,
                   (unsigned long long)taken_kinds(job, k),
                   (unsigned long long)(set->offsets[k + 1] - set->offsets[k]));

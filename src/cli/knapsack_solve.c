@@ -137,8 +137,10 @@ cli_exit cli_knapsack_solve(knapsack_job *job) {
   job->solve = cli_now() - begun;
   cli_tell_notice(call);
   bool stopped = (status == DZO_E_LIMIT || status == DZO_E_CANCELLED) && answered;
+  /* What only one algorithm refuses is the fault of who asked for it. */
+  bool asked = strcmp(job->settings->algorithm, "auto") != 0;
   if (!stopped)
-    return status == DZO_OK ? CLI_DONE : cli_fail(call, status, CLI_USAGE);
+    return status == DZO_OK ? CLI_DONE : cli_fail(call, status, asked ? CLI_USAGE : CLI_BAD_INPUT);
   (void)snprintf(job->reason, sizeof job->reason, "%s",
                  status == DZO_E_CANCELLED ? "stopped" : dzo_context_message(call->context));
   /* What follows is quick, and is to be done in spite of the cancel. */
