@@ -92,6 +92,35 @@ static void long_lists_go_to_the_gpu(void **state) {
   dzo_context_destroy(context);
 }
 
+/* A GPU that fails at its k-th operation leaves a set that fits and a bound that holds. */
+static void a_lost_gpu_leaves_an_answer(void **state) {
+  (void)state;
+  enum { ITEMS = 18, MOST = 24 };
+  random_knapsack *k = random_knapsack_make(PROFIT_CEILING, ITEMS, INT64_C(1) << 50, 1, 50, 101);
+  const knapsack_problem *p = &k->problem;
+  knapsack_wide optimum = knapsack_oracle(p->items, p->value, p->weight, p->capacity);
+  for (uint64_t at = 1; at <= MOST; at++) {
+    dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
+    if (context == NULL)
+      break;
+    knapsack_job job = knapsack_unlimited(context);
+    uint8_t taken[ITEMS] = {0};
+    knapsack_answer answer = {.taken = taken, .bound = p->value_sum};
+    job.gpu->fail_at = job.gpu->operations + at;
+    dzo_status status = solve_in_pieces(&job, p, &answer);
+    assert_true(status == DZO_E_DEVICE || (status == DZO_OK && answer.value == optimum));
+    assert_true(answer.value <= optimum && optimum <= answer.bound);
+    knapsack_wide value = 0, weight = 0;
+    for (int i = 0; i < ITEMS; i++) {
+      value += taken[i] ? p->value[i] : 0;
+      weight += taken[i] ? p->weight[i] : 0;
+    }
+    assert_true(value == answer.value && weight <= p->capacity);
+    dzo_context_destroy(context);
+  }
+  random_knapsack_free(k);
+}
+
 /* Too many items for lists of all subsets, but not for lists that are pruned. */
 static void long_ones_are_proved(void **state) {
   (void)state;
@@ -131,13 +160,10 @@ static void refuses_many_items(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(any_range_is_exact),
-      cmocka_unit_test(few_items_are_exact),
-      cmocka_unit_test(chunks_are_exact),
-      cmocka_unit_test(choices_are_exact),
-      cmocka_unit_test(long_lists_go_to_the_gpu),
-      cmocka_unit_test(long_ones_are_proved),
-      cmocka_unit_test(stops),
+      cmocka_unit_test(any_range_is_exact),       cmocka_unit_test(few_items_are_exact),
+      cmocka_unit_test(chunks_are_exact),         cmocka_unit_test(choices_are_exact),
+      cmocka_unit_test(long_lists_go_to_the_gpu), cmocka_unit_test(a_lost_gpu_leaves_an_answer),
+      cmocka_unit_test(long_ones_are_proved),     cmocka_unit_test(stops),
       cmocka_unit_test(refuses_many_items),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
