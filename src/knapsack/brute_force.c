@@ -18,6 +18,7 @@ enum {
   POLL = 1 << 10, /* groups of SETS high sets, 2^22 subsets */
   RANGES = 1 << 16,
   MEMORY = 1 << 18,
+  SPREAD = 21,    /* items of which each thread of a GPU has another set, and those of SIDE */
   GPU_ITEMS = 24, /* below this many, a CPU that may work is done before a GPU has begun */
   PLACES = BRUTE_ITEMS + BRUTE_GPU_LOW_SHORT + BRUTE_GPU_SIDE /* padded with items of nothing */
 };
@@ -286,6 +287,9 @@ static brute_width cut_for_gpu(const knapsack_problem *p, unsigned *low, unsigne
   *items = p->items < least ? least : p->items;
   unsigned most = *items - BRUTE_GPU_SIDE;
   knapsack_wide sum;
+  /* The fewer subsets, the smaller the part of each thread, so that all have one. */
+  if (*items < BRUTE_GPU_LOW_SHORT + SPREAD)
+    most = *items > BRUTE_GPU_LOW_LEAST + SPREAD ? *items - SPREAD : BRUTE_GPU_LOW_LEAST;
   *low = most < BRUTE_GPU_LOW_SHORT ? most : BRUTE_GPU_LOW_SHORT;
   if (width_of(p, *low, &sum) == SHORT)
     return SHORT;
@@ -322,7 +326,7 @@ static dzo_status bring(knapsack_job *job, const knapsack_problem *p, brute_ther
   if (tables == NULL)
     return DZO_E_MEMORY;
   uint64_t results = gpu->blocks * sizeof *gpu->best;
-  dzo_status status = dzo_unit_allocate(unit, bytes + results, 1, &there->memory);
+  dzo_status status = dzo_unit_workspace(unit, bytes + results, &there->memory);
   if (status == DZO_OK)
     status = dzo_unit_copy(unit, 0, there->memory, tables, bytes);
   if (status == DZO_OK)
@@ -377,7 +381,6 @@ static dzo_status solve_on_gpu(knapsack_job *job, const knapsack_problem *p,
   dzo_status status = bring(job, p, &there);
   if (status == DZO_OK)
     status = launch_all(job, p, &there, &best);
-  dzo_unit_release(job->gpu, there.memory);
   dzo_free(there.best);
   if (status != DZO_OK)
     return status;

@@ -23,12 +23,6 @@ DZO_ITEM bool tree_at_least_long(int64_t a, int64_t b, int64_t c, int64_t d) {
   return (knapsack_wide)a * b >= (knapsack_wide)c * d;
 #endif
 }
-DZO_ITEM bool tree_may_reach_short(int32_t a, int32_t b, int32_t c, int32_t d) {
-  return tree_at_least_short(a, b, c, d);
-}
-DZO_ITEM bool tree_may_reach_long(int64_t a, int64_t b, int64_t c, int64_t d) {
-  return tree_at_least_long(a, b, c, d);
-}
 
 /* For sums below 2^30. */
 #define TREE_SUM int32_t
@@ -59,12 +53,6 @@ DZO_ITEM bool tree_may_reach_long(int64_t a, int64_t b, int64_t c, int64_t d) {
 DZO_ITEM bool tree_at_least_wide(knapsack_wide a, knapsack_wide b, knapsack_wide c,
                                  knapsack_wide d) {
   return a * b >= c * d;
-}
-/* Here c may be anything. */
-DZO_ITEM bool tree_may_reach_wide(knapsack_wide a, knapsack_wide b, knapsack_wide c,
-                                  knapsack_wide d) {
-  (void)a, (void)b, (void)c, (void)d;
-  return true;
 }
 #define TREE_SUM knapsack_wide
 #define TREE_ROW tree_row_wide

@@ -12,11 +12,11 @@
 #include "base/parallel.h"
 
 enum {
-  TRIAL = 1 << 18,  /* nodes on one thread before anybody is asked to help */
+  TRIAL = 1 << 16,  /* nodes on one thread before anybody is asked to help */
   SLICE = 1 << 16,  /* between two looks at what others found */
   LONG_WORK = 8,    /* slices after which work is put down where there is no more to take */
   THREAD_SETS = 10, /* a thread's share of the enumerated sets, as a power of two */
-  LANE_SETS = 2,    /* and that of a lane */
+  LANE_SETS = 5,    /* and that of a lane */
   GRAB = 64,
   NAP = 200000, /* nanoseconds */
   GPU_LEAST = 1 << 17,
@@ -147,13 +147,16 @@ static bool fits_short(const knapsack_problem *p) {
   return p->value_sum < TREE_SHORT && p->weight_sum < TREE_SHORT;
 }
 
+static int32_t to_short(int64_t x) { return x < INT32_MAX ? (int32_t)x : INT32_MAX; }
+
 /* The rows as they are on the GPU. */
 static void narrow_rows(const tree *t, tree_row_short *out) {
   const tree_row_long *rows = t->rows;
   for (uint32_t i = 0; i < t->items + 2; i++)
-    out[i] = (tree_row_short){(int32_t)rows[i].weight, (int32_t)rows[i].value,
-                              (int32_t)rows[i].least, 0};
-  out[t->items + 1].weight = INT32_MAX;
+    out[i] = (tree_row_short){.weight = to_short(rows[i].weight),
+                              .value = to_short(rows[i].value),
+                              .least = to_short(rows[i].least),
+                              .pair = to_short(rows[i].pair)};
 }
 
 static dzo_status bring(hybrid *h, hybrid_there *there) {
@@ -257,7 +260,7 @@ static dzo_status search_on_gpu(hybrid *h) {
   dzo_status status = bring(h, &there);
   while (status == DZO_OK) {
     uint64_t seen = dzo_load_u64(&h->next), rest = seen < h->count ? h->count - seen : 0;
-    uint64_t count = rest / 2 < GPU_LEAST || !h->is_aside ? rest : rest / 2;
+    uint64_t count = rest < GPU_LEAST || !h->is_aside ? rest : rest - rest / 8;
     if (h->works != NULL && count > hybrid_gpu_left(there.launch.blocks))
       count = hybrid_gpu_left(there.launch.blocks);
     if (count == 0)
@@ -275,7 +278,9 @@ static dzo_status search_on_gpu(hybrid *h) {
 
 static void here(void *argument) {
   hybrid *h = argument;
-  dzo_team_run(h->job->threads, search_on_thread, h);
+  /* One of the threads has the GPU's part to look after. */
+  int threads = h->job->threads - (h->is_aside && h->job->threads > 1);
+  dzo_team_run(threads, search_on_thread, h);
   /* The caller hears of the GPU's part from this thread alone. */
   while (h->is_aside && !__atomic_load_n(&h->is_gpu_done, __ATOMIC_ACQUIRE)) {
     (void)should_end(h, 0);

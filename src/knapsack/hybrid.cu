@@ -105,42 +105,48 @@ static __device__ __forceinline__ tree_work work_at(const hybrid_launch *job, u6
   return work;
 }
 
-/* Look at one child, or go back up. Both move by one item and find the stop anew, so lanes that do
- * the one and lanes that do the other go together. */
+/* Look at one child, or go back up: both move by one item and find the stop anew, so lanes that do
+ * the one and lanes that do the other go together. A lane goes down only where one of the child's
+ * own children needs a look. */
 template <typename Sum>
 static __device__ __forceinline__ void step(hybrid_lane<Sum> *lane, uint32_t items,
                                             const typename hybrid_width<Sum>::row *rows,
                                             u64 *shared_best) {
   typedef hybrid_width<Sum> width;
-  uint32_t at = width::skim(rows, items, &lane->node, lane->from, lane->at, lane->best);
-  lane->nodes += lane->at - at;
-  bool down = at > lane->from;
+  bool down = lane->at > lane->from;
   if (!down && lane->from == lane->base) {
     lane->is_busy = false;
     return;
   }
-  uint32_t item = (down ? at : lane->from) - 1;
-  typename width::node before = lane->node;
+  uint32_t item = (down ? lane->at : lane->from) - 1;
+  typename width::node node = lane->node;
   if (down)
-    width::skip(rows, &lane->node, item);
+    width::skip(rows, &node, item);
   else
-    width::take_back(rows, &lane->node, item);
-  width::find(rows, &lane->node);
-  lane->at = item;
+    width::take_back(rows, &node, item);
+  width::find(rows, &node);
   u64 mask = lane->mask ^ 1ull << item;
+  uint32_t from = item + 1, at = node.stop + 1;
+  lane->at = item;
   if (!down) {
     lane->mask = mask;
-    lane->from = first_child(mask, lane->base);
-    return;
+    lane->from = from = first_child(mask, lane->base);
+    lane->node = node;
+    at = item;
+  } else {
+    lane->nodes++;
+    offer(lane, width::value(rows, &node), mask, node.stop, shared_best);
+    if (!width::promises(rows, &node, lane->best))
+      return;
   }
-  lane->nodes++;
-  offer(lane, width::value(rows, &lane->node), mask, lane->node.stop, shared_best);
-  if (width::promises(rows, &lane->node, lane->best)) {
-    lane->mask = mask;
-    lane->from = item + 1;
-    lane->at = lane->node.stop + 1;
-  } else
-    lane->node = before;
+  uint32_t next = width::skim(rows, items, &node, from, at, lane->best);
+  lane->nodes += at - next;
+  if (down && next == from)
+    return;
+  lane->node = node;
+  lane->mask = mask;
+  lane->from = from;
+  lane->at = next;
 }
 
 /* Put down what a lane has not done: the children of the highest nodes as pieces of their own,

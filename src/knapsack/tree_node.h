@@ -14,8 +14,8 @@
  * weight is more than any room, and whose value is that of row `items`. */
 typedef struct TREE_ROW {
   TREE_SUM weight, value;
-  TREE_SUM least; /* value of one of the items i and behind; 0 in the last rows */
-  TREE_SUM spare;
+  TREE_SUM least; /* value of one of the items i and behind; in the last row the greatest weight */
+  TREE_SUM pair;  /* values of two of them together; the most there is where there are none */
 } TREE_ROW;
 
 typedef struct TREE_NODE {
@@ -57,24 +57,20 @@ DZO_ITEM void TREE(take_back)(const TREE_ROW *rows, TREE_NODE *node, uint32_t it
 }
 
 /* Pass over the children that skip the items at - 1, at - 2, .. from, as long as they need no
- * closer look. Where all the other items fit, the value is known, and else one more is skipped; and
- * what is freed can be filled with nothing worthier than the item that does not fit (R. S. Dembo
- * and P. L. Hammer, 1980). Returns `at` for the child to be looked at, or `from`. */
+ * closer look: where all the other items fit, the value is known, and else at least one more is
+ * skipped. All are passed at once where none is enough and any two are worth too much. Returns `at`
+ * for the child to be looked at, or `from`. */
 DZO_ITEM uint32_t TREE(skim)(const TREE_ROW *rows, uint32_t items, const TREE_NODE *node,
                              uint32_t from, uint32_t at, TREE_SUM best) {
-  TREE_ROW all = rows[items], here = rows[node->stop], after = rows[node->stop + 1];
-  TREE_SUM free = node->room - here.weight, gap = best + 1 - (here.value - node->lost);
-  TREE_SUM enough = all.weight - node->room, better = all.value - node->lost - best;
-  TREE_ROW upper = rows[at];
+  TREE_SUM enough = rows[items].weight - node->room;
+  TREE_SUM better = rows[items].value - node->lost - best;
+  if (rows[from].pair >= better && rows[items + 1].least < enough)
+    return from;
   for (; at > from; at--) {
-    TREE_ROW lower = rows[at - 1];
-    TREE_SUM weight = upper.weight - lower.weight, value = upper.value - lower.value;
-    TREE_SUM least = weight >= enough ? 0 : upper.least;
-    if (value + least < better &&
-        (weight >= enough || TREE(may_reach)(free + weight, after.value - here.value, gap + value,
-                                             after.weight - here.weight)))
+    TREE_SUM weight = rows[at].weight - rows[at - 1].weight;
+    TREE_SUM value = rows[at].value - rows[at - 1].value;
+    if (value + (weight >= enough ? 0 : rows[at].least) < better)
       break;
-    upper = lower;
   }
   return at;
 }

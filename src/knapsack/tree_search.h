@@ -15,10 +15,13 @@ static void TREE(fill_rows)(const knapsack_problem *p, const uint32_t *order, TR
     rows[i + 1].value = rows[i].value + p->value[order[i]];
   }
   rows[p->items].least = 0;
-  rows[p->items + 1] = (TREE_ROW){TREE_MOST, rows[p->items].value, 0, 0};
-  for (uint32_t i = p->items; i > 0; i--) {
-    TREE_SUM value = p->value[order[i - 1]];
-    rows[i - 1].least = i == p->items || value < rows[i].least ? value : rows[i].least;
+  rows[p->items].pair = TREE_MOST;
+  rows[p->items + 1] = (TREE_ROW){TREE_MOST, rows[p->items].value, p->weight_max, TREE_MOST};
+  for (uint32_t i = p->items; i-- > 0;) {
+    TREE_SUM value = p->value[order[i]], least = rows[i + 1].least, pair = rows[i + 1].pair;
+    bool is_last = i + 1 == p->items;
+    rows[i].least = is_last || value < least ? value : least;
+    rows[i].pair = !is_last && value + least < pair ? value + least : pair;
   }
 }
 
