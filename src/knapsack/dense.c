@@ -24,6 +24,7 @@ enum {
 };
 
 #define ALL_CELLS (UINT64_MAX - 1)
+#define EARLY 1e-3 /* seconds: a plan may take longer than the problem */
 #define LONG 1.0
 #define CPU_RATE 1.2e9 /* cells a second and thread */
 #define GPU_RATE 2.5e11
@@ -263,7 +264,7 @@ static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_j
 /* A plan is made only once that much has been spent on the problem that it is worth its time. */
 static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
   knapsack_estimate e = guess(problem, job);
-  if (problem->items > PLANNED || dzo_clock() - job->begun < KNAPSACK_EARLY)
+  if (problem->items > PLANNED || dzo_clock() - job->begun < EARLY)
     return e;
   knapsack_job quiet = *job;
   quiet.quiet = true;
