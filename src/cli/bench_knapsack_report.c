@@ -60,8 +60,7 @@ void knapsack_print_row(FILE *out, const knapsack_bench *bench, const knapsack_r
   const knapsack_part *part = bench->part;
   uint32_t columns = columns_of(bench, part);
   (void)fprintf(out, "%-28s %6llu", row->name, (unsigned long long)row->items);
-  (void)(row->range > 0 ? fprintf(out, " %8.3g", (double)row->range)
-                        : fprintf(out, " %8s", "-"));
+  (void)(row->range > 0 ? fprintf(out, " %8.3g", (double)row->range) : fprintf(out, " %8s", "-"));
   if (!row->verified) {
     (void)fprintf(out, " not verified: %s\n", row->reason);
     return;

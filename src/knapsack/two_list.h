@@ -94,6 +94,13 @@ typedef struct two_list_kind {
 } two_list_kind;
 extern const two_list_kind two_list_sums, two_list_narrow, two_list_wide;
 
+/* How many threads share so many chunks of work. */
+enum { TWO_LIST_THREADS = 256 };
+static inline int two_list_threads(const two_list_run *run, uint64_t chunks) {
+  int threads = run->job->threads < TWO_LIST_THREADS ? run->job->threads : TWO_LIST_THREADS;
+  return chunks < (uint64_t)threads ? (int)chunks : threads;
+}
+
 /* two_list_search.c: lists grow and are searched until run->best is optimal. DZO_E_MEMORY,
  * DZO_E_DEVICE; DZO_OK with run->stopped where the job ended it. */
 dzo_status two_list_search(two_list_run *run);

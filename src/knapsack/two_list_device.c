@@ -14,6 +14,9 @@
 enum { LEFT = 2, ALIGNMENT = 256 };
 #define BATCH_SUBSETS (UINT64_C(1) << 36)
 #define LONG_LIST (UINT64_C(1) << 26)
+/* More memory than this is given back: others may want it, and taking it again is a matter of
+ * milliseconds where the search took tens. */
+#define KEPT_BYTES (UINT64_C(1) << 30)
 
 typedef struct device_run {
   two_list_run *run;
@@ -250,6 +253,8 @@ dzo_status two_list_on_gpu(two_list_run *run, double hits, bool *done) {
   *done = plan(&d, hits, side);
   dzo_status status = *done ? search(&d, side) : DZO_OK;
   run->on_gpu = run->on_gpu || *done;
+  if (d.unit->workspace_bytes > KEPT_BYTES)
+    dzo_unit_workspace_release(d.unit);
   dzo_free(d.received);
   dzo_free(d.places);
   dzo_free(side);

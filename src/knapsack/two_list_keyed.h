@@ -18,8 +18,6 @@ typedef struct state {
   NUMBER weight, value;
 } state;
 
-enum { MOST_THREADS = 256 };
-
 /* What one thread found. */
 typedef struct finding {
   NUMBER value;
@@ -35,7 +33,7 @@ typedef struct add_job {
   state *out;
   uint64_t chunk, chunks;
   uint64_t *kept; /* [chunks] */
-  finding found[MOST_THREADS];
+  finding found[TWO_LIST_THREADS];
 } add_job;
 
 /* How many subsets without the item are among the first `diagonal`? */
@@ -159,11 +157,6 @@ static uint64_t fitting(const state *in, uint64_t count, NUMBER room) {
   return low;
 }
 
-static int threads_of(const two_list_run *run, uint64_t chunks) {
-  int threads = run->job->threads < MOST_THREADS ? run->job->threads : MOST_THREADS;
-  return chunks < (uint64_t)threads ? (int)chunks : threads;
-}
-
 static int best_of(const finding *found, int threads) {
   int best = 0;
   for (int i = 1; i < threads; i++)
@@ -188,7 +181,7 @@ static void add(two_list_run *run, int which, uint32_t item) {
   while (all / job.chunk >= TWO_LIST_CHUNKS)
     job.chunk *= 2;
   job.chunks = (all + job.chunk - 1) / job.chunk;
-  int threads = threads_of(run, job.chunks);
+  int threads = two_list_threads(run, job.chunks);
   for (int i = 0; i < threads; i++)
     job.found[i].value = (NUMBER)run->best;
   dzo_parallel_for(threads, job.chunks, 1, add_chunks, &job);
@@ -214,7 +207,7 @@ typedef struct scan_job {
   const state *first, *second;
   uint64_t firsts, seconds;
   NUMBER capacity, base;
-  finding found[MOST_THREADS];
+  finding found[TWO_LIST_THREADS];
 } scan_job;
 
 static void scan_range(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -246,7 +239,7 @@ static void scan(two_list_run *run, int64_t capacity, knapsack_wide value) {
                   .capacity = capacity,
                   .base = (NUMBER)value};
   uint64_t grain = run->tuning->chunk;
-  int threads = threads_of(run, (job.firsts + grain - 1) / grain);
+  int threads = two_list_threads(run, (job.firsts + grain - 1) / grain);
   for (int i = 0; i < threads; i++)
     job.found[i].value = (NUMBER)run->best;
   dzo_parallel_for(threads, job.firsts, grain, scan_range, &job);

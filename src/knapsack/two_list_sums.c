@@ -8,8 +8,6 @@
 #include "base/parallel.h"
 #include "knapsack/two_list.h"
 
-enum { MOST_THREADS = 256 };
-
 typedef struct add_job {
   two_list_run *run;
   const int64_t *in;
@@ -91,11 +89,6 @@ static uint64_t fitting(const int64_t *in, uint64_t count, int64_t room) {
   return low;
 }
 
-static int threads_of(const two_list_run *run, uint64_t chunks) {
-  int threads = run->job->threads < MOST_THREADS ? run->job->threads : MOST_THREADS;
-  return chunks < (uint64_t)threads ? (int)chunks : threads;
-}
-
 static void add(two_list_run *run, int which, uint32_t item) {
   two_list_list *list = &run->list[which];
   uint64_t kept[TWO_LIST_CHUNKS];
@@ -111,7 +104,7 @@ static void add(two_list_run *run, int which, uint32_t item) {
   while (all / job.chunk >= TWO_LIST_CHUNKS)
     job.chunk *= 2;
   job.chunks = (all + job.chunk - 1) / job.chunk;
-  dzo_parallel_for(threads_of(run, job.chunks), job.chunks, 1, add_chunks, &job);
+  dzo_parallel_for(two_list_threads(run, job.chunks), job.chunks, 1, add_chunks, &job);
   uint64_t count = kept[0];
   for (uint64_t c = 1; c < job.chunks; c++) {
     if (count != c * job.chunk)
@@ -139,7 +132,7 @@ typedef struct scan_job {
   uint64_t firsts, seconds;
   int64_t capacity, goal;
   uint64_t reached; /* accessed atomically */
-  finding found[MOST_THREADS];
+  finding found[TWO_LIST_THREADS];
 } scan_job;
 
 static void scan_range(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -173,7 +166,7 @@ static void scan(two_list_run *run, int64_t capacity, knapsack_wide value) {
                   .capacity = capacity,
                   .goal = (int64_t)(run->goal - value)};
   uint64_t grain = run->tuning->chunk;
-  int threads = threads_of(run, (job.firsts + grain - 1) / grain), best = 0;
+  int threads = two_list_threads(run, (job.firsts + grain - 1) / grain), best = 0;
   for (int i = 0; i < threads; i++)
     job.found[i].sum = (int64_t)(run->best - value);
   dzo_parallel_for(threads, job.firsts, grain, scan_range, &job);
