@@ -97,9 +97,10 @@ static void print_mean(FILE *out, const knapsack_bench *bench, const char *part,
 
 void knapsack_print_notes(FILE *out, const knapsack_bench *bench) {
   static const knapsack_ratio textbook = {"", KNAPSACK_BY_TEXTBOOK, KNAPSACK_BY_AUTO};
-  (void)fputs("\nMedians. Every set was added up again, and all methods of a row found the same "
-              "value. -: the method does not take such instances.\n",
-              out);
+  (void)fputs(
+      "\nMedians. Every set was added up again, and all methods of a row found the same "
+      "value. -: the method does not take such instances, or took too long for fewer items.\n",
+      out);
   print_mean(out, bench, "classes", &textbook, "textbook / auto");
 }
 
