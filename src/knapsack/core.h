@@ -159,10 +159,10 @@ typedef struct core_flip {
 
 /* core_merge.c: merge the states, behind which a last one stands that never
  * comes, with themselves flipped, into `to`, which is at least as long as both,
- * keeping what is not dominated and above the lines. How many; nothing sensible
- * once the run is stopped. */
+ * keeping what is not dominated and above the lines, above which those in `from` are already where
+ * they are `tested`. How many; nothing sensible once the run is stopped. */
 uint64_t core_merge(core_run *run, const core_state *from, uint64_t count, core_state *to,
-                    const core_flip *flip, uint64_t bit, const core_lines *lines);
+                    const core_flip *flip, uint64_t bit, const core_lines *lines, bool tested);
 
 /* States by rising weight and rising value: none is as good as another and no
  * heavier. */
@@ -176,7 +176,8 @@ typedef struct core_list {
   core_past **epochs; /* [item_count / 64] */
   uint64_t *epoch_bytes;
   uint32_t epoch_count, epoch_room;
-  bool singles; /* each state flips one item, which its tail names */
+  core_lines lines; /* that all states passed; count 0: none */
+  bool singles;     /* each state flips one item, which its tail names */
 } core_list;
 
 /* The empty set of flips. */

@@ -155,12 +155,22 @@ static dzo_status note_item(core_list *list, uint32_t item) {
   return DZO_OK;
 }
 
+static bool are_same(const core_lines *a, const core_lines *b) {
+  bool same = a->count == b->count;
+  for (unsigned i = 0; same && i < a->count; i++)
+    same = a->line[i].weight == b->line[i].weight && a->line[i].side == b->line[i].side &&
+           a->line[i].rest == b->line[i].rest;
+  return same;
+}
+
 dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lines *lines) {
   DZO_TRY(note_item(list, flip->item));
   DZO_TRY(make_room(list, 2 * list->count + 2));
   list->states[list->count] = (core_state){.weight = FAR, .value = -FAR};
   uint64_t bit = UINT64_C(1) << (list->item_count - 1) % EPOCH;
-  uint64_t made = core_merge(list->run, list->states, list->count, list->room, flip, bit, lines);
+  uint64_t made = core_merge(list->run, list->states, list->count, list->room, flip, bit, lines,
+                             are_same(&list->lines, lines));
+  list->lines = *lines;
   if (list->run->stopped)
     return DZO_OK; /* the states are as they were, and nothing flips the item */
   list->count = made;

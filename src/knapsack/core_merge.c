@@ -44,63 +44,72 @@ is_flipped_first(const core_state *x, const core_state *y, const shift *by, bool
   return (w < x->weight) | ((w == x->weight) & first);
 }
 
-/* Of equal weight and value, the one of the lesser side comes first, and the other one goes. */
+static inline __attribute__((always_inline)) bool
+is_first_of_equals(const core_state *x, const core_state *y, const shift *by, bool sided) {
+  int64_t v = y->value + by->value;
+  if (sided && v == x->value)
+    return core_side(y->tail + by->tail) < core_side(x->tail);
+  return v > x->value;
+}
+
+/* Of equal weight and value, the one of the lesser side comes first, and the other one goes. States
+ * as they are need no test where the lines are those they passed before. */
 static inline __attribute__((always_inline)) void chunk(walker *k, uint64_t steps, const shift *by,
                                                         int64_t scale, const narrow_line *lines,
-                                                        unsigned count, bool sided) {
+                                                        unsigned count, bool sided, bool tested) {
   const core_state *x = k->x, *y = k->y;
   core_state *to = k->to;
   int64_t last = k->last;
-  int64_t xw = x->weight, xv = x->value;
-  int64_t yw = y->weight + by->weight, yv = y->value + by->value;
+  int64_t xw = x->weight, yw = y->weight + by->weight;
   for (uint64_t i = 0; i < steps; i++) {
-    int64_t w, v;
-    uint64_t flips, tail;
-    bool first = yv > xv;
-    if (sided)
-      first |= (yv == xv) & (core_side(y->tail + by->tail) < core_side(x->tail));
-    if (yw < xw || (yw == xw && first)) {
-      w = yw;
-      v = yv;
-      flips = y->flips | by->bit;
-      tail = y->tail + by->tail;
-      y++;
+    if (yw < xw || (yw == xw && is_first_of_equals(x, y, by, sided))) {
+      int64_t v = y->value + by->value, w = yw;
+      const core_state *s = y++;
       yw = y->weight + by->weight;
-      yv = y->value + by->value;
-    } else {
-      w = xw;
-      v = xv;
-      flips = x->flips;
-      tail = x->tail;
-      x++;
-      xw = x->weight;
-      xv = x->value;
-    }
-    if (v <= last)
+      if (v <= last)
+        continue;
+      last = v;
+      uint64_t tail = s->tail + by->tail;
+      *to = (core_state){w, v, s->flips | by->bit, tail};
+      to += is_above(w, v, tail, scale, lines, count, sided);
       continue;
-    last = v;
-    *to = (core_state){w, v, flips, tail};
-    to += is_above(w, v, tail, scale, lines, count, sided);
+    }
+    const core_state *s = x++;
+    xw = x->weight;
+    if (s->value <= last)
+      continue;
+    last = s->value;
+    *to = *s;
+    to += tested || is_above(s->weight, s->value, s->tail, scale, lines, count, sided);
   }
   *k = (walker){x, y, to, last};
 }
 
-static void chunk_plain(walker *k, uint64_t steps, const shift *by, int64_t scale,
-                        const narrow_line *lines, unsigned count) {
+static inline __attribute__((always_inline)) void
+chunk_any(walker *k, uint64_t steps, const shift *by, int64_t scale, const narrow_line *lines,
+          unsigned count, bool sided, bool tested) {
   if (count == 1)
-    chunk(k, steps, by, scale, lines, 1, false);
+    chunk(k, steps, by, scale, lines, 1, sided, tested);
+  else if (count == 2)
+    chunk(k, steps, by, scale, lines, 2, sided, tested);
   else
-    chunk(k, steps, by, scale, lines, 2, false);
+    chunk(k, steps, by, scale, lines, 3, sided, tested);
+}
+
+static void chunk_plain(walker *k, uint64_t steps, const shift *by, int64_t scale,
+                        const narrow_line *lines, unsigned count, bool tested) {
+  if (tested)
+    chunk_any(k, steps, by, scale, lines, count, false, true);
+  else
+    chunk_any(k, steps, by, scale, lines, count, false, false);
 }
 
 static void chunk_sided(walker *k, uint64_t steps, const shift *by, int64_t scale,
-                        const narrow_line *lines, unsigned count) {
-  if (count == 1)
-    chunk(k, steps, by, scale, lines, 1, true);
-  else if (count == 2)
-    chunk(k, steps, by, scale, lines, 2, true);
+                        const narrow_line *lines, unsigned count, bool tested) {
+  if (tested)
+    chunk_any(k, steps, by, scale, lines, count, true, true);
   else
-    chunk(k, steps, by, scale, lines, 3, true);
+    chunk_any(k, steps, by, scale, lines, count, true, false);
 }
 
 /* The same in 128 bits. */
@@ -148,7 +157,7 @@ static void make_narrow(const core_lines *lines, narrow_line *narrow) {
 }
 
 uint64_t core_merge(core_run *run, const core_state *from, uint64_t count, core_state *to,
-                    const core_flip *flip, uint64_t bit, const core_lines *lines) {
+                    const core_flip *flip, uint64_t bit, const core_lines *lines, bool tested) {
   shift by = {flip->weight, flip->value, bit, core_tail(flip->side, 0)};
   narrow_line narrow[CORE_LINES];
   bool sided = has_side(lines);
@@ -163,9 +172,9 @@ uint64_t core_merge(core_run *run, const core_state *from, uint64_t count, core_
     if (lines->wide)
       chunk_wide(&k, steps, &by, lines);
     else if (sided)
-      chunk_sided(&k, steps, &by, scale, narrow, lines->count);
+      chunk_sided(&k, steps, &by, scale, narrow, lines->count, tested);
     else
-      chunk_plain(&k, steps, &by, scale, narrow, lines->count);
+      chunk_plain(&k, steps, &by, scale, narrow, lines->count, tested);
   }
   return (uint64_t)(k.to - to);
 }
