@@ -15,7 +15,7 @@
 #define CHEAP ((uint64_t)1 << 26) /* cells, not worth trying for fewer */
 enum {
   FIRST_GAP = 64,     /* to the bound, at first, */
-  GAP_GROWTH = 16,    /* and so much more each time, */
+  GAP_GROWTH = 4,     /* and so much more each time, */
   WORTH_TRYING = 8,   /* as long as it takes so many times fewer cells than to be sure */
   PLANNED = 1 << 14,  /* items of which an estimate makes plans, */
   ROUGH_SPANS = 256,  /* of a level, where a plan is rough, */
