@@ -96,25 +96,19 @@ dzo_status knapsack_bench_sums(knapsack_bench *bench) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static const char *last_part(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
-}
-
-/* Many files are called test.in: their folder names them. */
+/* The last part of the path; of files that are all called test.in, their folder. */
 static void name_of(const char *path, uint64_t number, uint64_t count, char *name, size_t size) {
-  const char *last = last_part(path);
-  while (strcmp(last, "test.in") == 0 && last > path + 1) {
-    const char *folder = last - 1;
-    while (folder > path && folder[-1] != '/')
-      folder--;
-    last = folder;
-    break;
-  }
+  size_t end = strlen(path), same = strlen("/test.in");
+  if (end > same && strcmp(path + end - same, "/test.in") == 0)
+    end -= same;
+  size_t begin = end;
+  while (begin > 0 && path[begin - 1] != '/')
+    begin--;
   if (count == 1)
-    (void)snprintf(name, size, "%s", last);
+    (void)snprintf(name, size, "%.*s", (int)(end - begin), path + begin);
   else
-    (void)snprintf(name, size, "%s:%llu", last, (unsigned long long)number);
+    (void)snprintf(name, size, "%.*s:%llu", (int)(end - begin), path + begin,
+                   (unsigned long long)number);
 }
 
 static dzo_status file_row(knapsack_bench *bench, const char *path, const dzo_knapsack_set *set,
