@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
 /* dzo bench knapsack: which instances each part has. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
