@@ -55,7 +55,9 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
                       .best_set = answer->taken,
                       .found = true,
                       .value_sum = (int64_t)problem->value_sum,
-                      .weight_sum = (int64_t)problem->weight_sum};
+                      .weight_sum = (int64_t)problem->weight_sum,
+                      .value_max = problem->value_max,
+                      .weight_max = problem->weight_max};
   bool done = false;
   run.level = &level;
   run.bound = level.value_sum;

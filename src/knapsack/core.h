@@ -60,6 +60,7 @@ typedef struct core_level {
   uint8_t *best_set; /* [items] that set, once `found` */
   bool found;
   int64_t value_sum, weight_sum;
+  int64_t value_max, weight_max;
 } core_level;
 
 /* An upper bound: Lagrange multipliers for the weights, and for a second
@@ -69,7 +70,7 @@ typedef struct core_level {
  */
 typedef struct core_frame {
   core_level *level;
-  bool wide; /* sums need 128 bits */
+  bool wide; /* an item's worth needs 128 bits */
   core_wide scale;
   core_wide by_weight, by_side;
   const int32_t *side; /* [items] or NULL: there is no second constraint */
@@ -176,6 +177,7 @@ typedef struct core_list {
   core_past **epochs; /* [item_count / 64] */
   uint64_t *epoch_bytes;
   uint32_t epoch_count, epoch_room;
+  int64_t sides;    /* no state's side is further from 0 */
   core_lines lines; /* that all states passed; count 0: none */
   bool singles;     /* each state flips one item, which its tail names */
 } core_list;

@@ -36,7 +36,8 @@ core_wide core_target(const core_frame *f) { return (f->level->best + 1) * f->sc
 static core_wide settle_narrow(core_frame *f) {
   const core_level *v = f->level;
   const int64_t scale = (int64_t)f->scale, by_weight = (int64_t)f->by_weight;
-  int64_t gain = 0, value = 0, weight = 0;
+  core_wide gain = 0;
+  int64_t value = 0, weight = 0;
   if (f->side == NULL) {
     for (uint32_t i = 0; i < v->items; i++) {
       int64_t worth = scale * v->value[i] - by_weight * v->weight[i];

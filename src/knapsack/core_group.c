@@ -221,6 +221,10 @@ void core_groups_level(const core_groups *g, core_level *level) {
   level->items = g->bundle_count;
   level->value = g->value;
   level->weight = g->weight;
+  for (uint32_t i = 0; i < g->bundle_count; i++) {
+    level->value_max = g->value[i] > level->value_max ? g->value[i] : level->value_max;
+    level->weight_max = g->weight[i] > level->weight_max ? g->weight[i] : level->weight_max;
+  }
 }
 
 static void unfold_group(const core_groups *g, const group *one, int64_t units, uint8_t *set) {

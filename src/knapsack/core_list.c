@@ -155,6 +155,26 @@ static dzo_status note_item(core_list *list, uint32_t item) {
   return DZO_OK;
 }
 
+static core_wide size_of(core_wide x) { return x < 0 ? -x : x; }
+
+static core_wide greater_size(int64_t a, int64_t b) {
+  core_wide x = size_of(a), y = size_of(b);
+  return x > y ? x : y;
+}
+
+/* Are the tests of all states, flipped or not, done in 64 bits? */
+static bool is_narrow(const core_list *list, const core_flip *flip, const core_lines *lines) {
+  const core_wide most = (core_wide)1 << 59;
+  const core_state *first = list->states, *last = first + list->count - 1;
+  core_wide weight = greater_size(first->weight, last->weight) + size_of(flip->weight);
+  core_wide value = greater_size(first->value, last->value) + size_of(flip->value);
+  bool narrow = lines->scale * value < most;
+  for (unsigned i = 0; i < lines->count; i++)
+    narrow &= lines->line[i].weight * weight < most &&
+              size_of(lines->line[i].side) * (list->sides + 1) < most;
+  return narrow;
+}
+
 static bool are_same(const core_lines *a, const core_lines *b) {
   bool same = a->count == b->count;
   for (unsigned i = 0; same && i < a->count; i++)
@@ -168,7 +188,10 @@ dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lin
   DZO_TRY(make_room(list, 2 * list->count + 2));
   list->states[list->count] = (core_state){.weight = FAR, .value = -FAR};
   uint64_t bit = UINT64_C(1) << (list->item_count - 1) % EPOCH;
-  uint64_t made = core_merge(list->run, list->states, list->count, list->room, flip, bit, lines,
+  list->sides += flip->side < 0 ? -(int64_t)flip->side : flip->side;
+  core_lines tests = *lines;
+  tests.wide = tests.wide || !is_narrow(list, flip, lines);
+  uint64_t made = core_merge(list->run, list->states, list->count, list->room, flip, bit, &tests,
                              are_same(&list->lines, lines));
   list->lines = *lines;
   if (list->run->stopped)

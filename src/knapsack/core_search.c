@@ -54,10 +54,8 @@ static core_wide wrong_by_plain(const core_frame *f, uint32_t item) {
 
 static void make_slopes(core_pair *p) {
   core_frame *f = p->f;
-  const core_level *v = f->level;
-  core_wide most = (f->wide ? (core_wide)1 << 121 : (core_wide)1 << 59) / v->weight_sum;
   p->floors[f->count] = 0;
-  p->ceilings[f->count] = most > f->by_weight ? most : f->by_weight;
+  p->ceilings[f->count] = 16 * f->by_weight + 16;
   for (uint32_t i = f->count; i-- > 0;) {
     uint32_t item = f->order[i];
     p->floors[i] = p->floors[i + 1];

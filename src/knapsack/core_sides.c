@@ -104,7 +104,12 @@ static trial descend(const core_frame *f, double enough, double *key, int64_t *w
 
 void core_multipliers(core_frame *f, double *key, int64_t *weights) {
   trial best = descend(f, (double)f->level->best + 1, key, weights);
-  double scale = (double)f->scale;
-  f->by_weight = (core_wide)nearbyint(best.by_weight * scale);
-  f->by_side = (core_wide)nearbyint(best.by_side * scale);
+  /* Any multipliers are right; these keep sums in 128 bits. */
+  const core_level *v = f->level;
+  double scale = (double)f->scale, sides = 1;
+  for (uint32_t i = 0; i < v->items; i++)
+    sides += fabs((double)f->side[i]);
+  double most = ldexp(1, 118), most_weight = most / (double)v->weight_sum;
+  f->by_weight = (core_wide)nearbyint(fmin(best.by_weight * scale, most_weight));
+  f->by_side = (core_wide)nearbyint(fmin(best.by_side * scale, most / sides));
 }

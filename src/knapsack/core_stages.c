@@ -20,7 +20,8 @@ enum {
   SIDE_STATES = 16384, /* for a good set with a second constraint */
 };
 
-static const core_wide narrow_most = (core_wide)1 << 59, wide_most = (core_wide)1 << 120;
+/* Of an item's worth in 64 bits, and of sums in 128. */
+static const core_wide narrow_most = (core_wide)1 << 57, wide_most = (core_wide)1 << 118;
 
 static core_frame frame_of(core_level *v) { return (core_frame){.level = v}; }
 
@@ -43,9 +44,15 @@ static dzo_status hold_frame(core_frame *f) {
 static void choose_scale(core_frame *f, uint32_t item) {
   const core_level *v = f->level;
   core_wide value = v->value[item], weight = v->weight[item];
-  core_wide a = weight * v->value_sum, b = value * v->weight_sum, most = a > b ? a : b;
-  f->wide = most >= narrow_most;
-  core_wide limit = f->wide ? wide_most : narrow_most;
+  core_wide a = weight * v->value_max, b = value * v->weight_max, most = a > b ? a : b;
+  core_wide limit = narrow_most >> 4;
+  f->wide = most >= limit;
+  if (f->wide) {
+    a = weight * v->value_sum;
+    b = value * v->weight_sum;
+    most = a > b ? a : b;
+    limit = wide_most;
+  }
   unsigned shift = 0;
   while (most << 1 < limit && shift < 40) {
     most <<= 1;
@@ -231,10 +238,12 @@ static void set_multipliers(core_frame *f, const core_frame *plain, int64_t comm
  * may be large. */
 static void choose_width(core_frame *f) {
   const core_level *v = f->level;
-  core_wide sum = 0;
-  for (uint32_t i = 0; i < v->items; i++)
-    sum += f->side[i] < 0 ? -f->side[i] : f->side[i];
-  if (f->by_side * sum >= narrow_most || f->by_weight * v->weight_sum >= narrow_most)
+  int64_t most = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    int64_t side = f->side[i] < 0 ? -f->side[i] : f->side[i];
+    most = side > most ? side : most;
+  }
+  if (f->by_side * most >= narrow_most || f->by_weight * v->weight_max >= narrow_most)
     f->wide = true;
 }
 
@@ -377,6 +386,10 @@ static dzo_status cut_out(const core_frame *f, part *p) {
     p->numbers[n + i] = v->weight[item];
     p->level.value_sum += v->value[item];
     p->level.weight_sum += v->weight[item];
+    if (v->value[item] > p->level.value_max)
+      p->level.value_max = v->value[item];
+    if (v->weight[item] > p->level.weight_max)
+      p->level.weight_max = v->weight[item];
     weight -= f->base[item] ? v->weight[item] : 0;
     p->fixed_value -= f->base[item] ? v->value[item] : 0;
   }
