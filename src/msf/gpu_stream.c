@@ -212,7 +212,7 @@ static void *extra_of(const graph_stream *s) {
 
 /* Chunks of the bus and of the threads, which had better stay in a processor's cache. */
 static dzo_status open_rows(graph_stream *s) {
-  enum { TAIL_UNITS = 1 << 18 };
+  enum { TAIL_UNITS = 1 << 20 };
   uint64_t units = s->packer.units;
   s->front = s->packer;
   if (s->tail.arena_bytes > 0 && s->tail.packed == NULL) {
@@ -371,15 +371,21 @@ static double bus_rate(const dzo_unit *unit) {
 #define LEAST_TAIL 0.05
 
 /* Which rows are threads to pack of a graph in pinned memory, while the bus fetches the others? */
-static void plan_tail(graph_stream *s) {
+static void plan_tail(graph_stream *s, msf_tail_limits limits) {
   enum { ARENA = 10 << 20 }; /* bytes a thread: pinning them takes as long as copying them often */
-  int threads = s->context->threads;
-  double arcs = (double)s->graph->arcs, packed = msf_expected_rates(threads, true).packed_arcs;
-  double whole = arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
+  msf_rates rates = msf_expected_rates(s->context->threads, true);
+  double arcs = (double)s->graph->arcs;
   s->tail.first = UINT64_MAX;
-  if (s->whole_rows != MSF_NEVER && s->graph->arcs > 0)
-    msf_tail_plan(&s->tail, s->graph, s->packer.key_bytes, arcs / packed, whole,
-                  s->whole_rows == MSF_ALWAYS ? LEAST_TAIL : 1, (uint64_t)threads * ARENA);
+  if (s->whole_rows == MSF_NEVER || s->graph->arcs == 0)
+    return;
+  if (limits.arc == 0) {
+    limits = (msf_tail_limits){.arc = 1 / rates.packed_arcs,
+                               .row = 1 / rates.packed_rows,
+                               .part = s->whole_rows == MSF_ALWAYS ? LEAST_TAIL : 1,
+                               .bytes = (uint64_t)s->context->threads * ARENA};
+    limits.whole = arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
+  }
+  msf_tail_plan(&s->tail, s->graph, s->packer.key_bytes, &limits);
 }
 
 /* Do two passes promise to be faster, at this rate of the bus? */
@@ -443,7 +449,7 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
   if (ways.whole_rows != MSF_NEVER && msf_is_pinned(unit, graph))
     s.whole_rows = ways.whole_rows;
   plan_passes(&s, ways.two_passes);
-  plan_tail(&s);
+  plan_tail(&s, ways.tail);
   dzo_status status = run(&s, ways, out);
   if (status != DZO_OK)
     msf_ring_abandon(&s.ring);

@@ -6,6 +6,7 @@
 #define DZO_MSF_GPU_STREAM_H
 
 #include "device/device.h"
+#include "msf/gpu_tail.h"
 #include "msf/result.h"
 
 /* What may be done in two ways. */
@@ -14,6 +15,7 @@ typedef enum msf_choice { MSF_NEVER, MSF_ALWAYS, MSF_BY_RATES } msf_choice;
 typedef struct msf_stream_ways {
   msf_choice two_passes; /* the CPU drops edges that the GPU need not see, in graphs for that */
   msf_choice whole_rows; /* the bus fetches rows as they are, from graphs in pinned memory */
+  msf_tail_limits tail;  /* for tests; zeros: by the rates */
 } msf_stream_ways;
 
 /* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is

@@ -12,8 +12,12 @@ enum { PLACES = 256, ROWS = 4 };
 #define READY 0.8
 /* The looks may err by this much. */
 #define MARGIN 1.15
+/* Below so many seconds on the bus, waking the threads costs more than the tail gains. */
+#define WORTH 2e-3
 
 double msf_tail_time(double packing, double whole) {
+  if (whole < WORTH)
+    return whole;
   double part = READY * whole / (packing + READY * whole);
   return whole * (1 - part + part * part / 2);
 }
@@ -39,18 +43,21 @@ static double upper_part(const dzo_graph *g, uint64_t first, uint64_t end) {
   return all > 0 ? (double)upper / (double)all : 0;
 }
 
-void msf_tail_plan(msf_tail *tail, const dzo_graph *g, unsigned key_bytes, double packing,
-                   double whole, double most_part, uint64_t most) {
+void msf_tail_plan(msf_tail *tail, const dzo_graph *g, unsigned key_bytes,
+                   const msf_tail_limits *limits) {
   uint64_t places = g->vertices < PLACES ? g->vertices : PLACES;
-  double bytes = 0, arcs = (double)g->arcs;
+  double bytes = 0;
   *tail = (msf_tail){.first = UINT64_MAX};
+  if (limits->whole < WORTH)
+    return;
   for (uint64_t i = places; i-- > 0;) {
     uint64_t row = g->vertices * i / places, end = g->vertices * (i + 1) / places;
     double here = (double)(g->offsets[end] - g->offsets[row]);
-    double part = (arcs - (double)g->offsets[row]) / (arcs + 1);
+    double arcs = (double)(g->arcs - g->offsets[row]), rows = (double)(g->vertices - row);
+    double part = arcs / ((double)g->arcs + 1), packing = arcs * limits->arc + rows * limits->row;
     bytes += here * upper_part(g, row, end) * (4.0 + key_bytes) + 8.0 * (double)(end - row);
-    if (packing * part > READY * whole * (1 - part) || part > most_part ||
-        bytes * MARGIN > (double)most)
+    if (packing > READY * limits->whole * (1 - part) || part > limits->part ||
+        bytes * MARGIN > (double)limits->bytes)
       return;
     tail->first = g->offsets[row] + row;
     tail->arena_bytes = (uint64_t)(bytes * MARGIN);

@@ -24,11 +24,18 @@ typedef struct msf_tail {
  * which pack all in `packing`, pack the last of them; it takes `whole` if they do not. */
 double msf_tail_time(double packing, double whole);
 
-/* Where to begin: as early as threads that pack all rows in `packing` seconds are done well before
- * the bus, which fetches all in `whole`, comes to the tail; as this part of all arcs is in it, at
- * most; and as `most` bytes hold what they pack. */
-void msf_tail_plan(msf_tail *tail, const dzo_graph *graph, unsigned key_bytes, double packing,
-                   double whole, double most_part, uint64_t most);
+/* What the threads and the bus can do, and how much is wanted. */
+typedef struct msf_tail_limits {
+  double arc, row; /* seconds that the threads together take to pack one */
+  double whole;    /* that the bus takes for all rows */
+  double part;     /* of all arcs, at most */
+  uint64_t bytes;  /* packed, at most */
+} msf_tail_limits;
+
+/* Where to begin: as early as the threads are done well before the bus comes to the tail. None
+ * where the bus is soon done anyway. */
+void msf_tail_plan(msf_tail *tail, const dzo_graph *graph, unsigned key_bytes,
+                   const msf_tail_limits *limits);
 /* With the memory there, and chunks of packer->units, of which `front_units` are a multiple. */
 dzo_status msf_tail_open(msf_tail *tail, dzo_context *context, const msf_packer *packer,
                          uint64_t front_units, void *arena);

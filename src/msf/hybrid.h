@@ -45,7 +45,8 @@ static inline bool msf_hybrid_is_in_giant(const uint32_t *giant, uint32_t v) {
 typedef struct msf_rates {
   double cpu_arcs, cpu_vertices; /* the CPU's solver */
   double cpu_waits;              /* seconds its threads wait for each other, where all have work */
-  double packed_arcs;            /* the CPU's threads packing for the GPU */
+  double packed_arcs;            /* the CPU's threads packing for the GPU; */
+  double packed_rows;            /* and each row costs them something, too */
   double picked_arcs;            /* the same, in two passes that send little */
   double bus_bytes;              /* to the GPU */
   double gpu_arcs;               /* filtering on the GPU */

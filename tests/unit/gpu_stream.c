@@ -58,7 +58,10 @@ static void need_gpu(void) {
 /* Solve with `limit` bytes, or what more it takes; the bytes that were enough. */
 static uint64_t solve_within(const dzo_graph *graph, bool maximum, bool hybrid, uint64_t limit,
                              dzo_msf *out) {
-  msf_stream_ways ways = {hybrid ? MSF_ALWAYS : MSF_NEVER, whole_rows};
+  /* A graph so small would not be worth the threads. */
+  const msf_tail_limits slow_bus = {
+      .arc = 1e-9, .row = 1e-9, .whole = 1, .part = 1, .bytes = 1 << 20};
+  msf_stream_ways ways = {hybrid ? MSF_ALWAYS : MSF_NEVER, whole_rows, .tail = slow_bus};
   for (;; limit += limit / 8) {
     *out = (dzo_msf){.vertices = dzo_graph_vertices(graph),
                      .graph_edges = dzo_graph_edges(graph),
