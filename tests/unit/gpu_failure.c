@@ -138,7 +138,7 @@ static bool together_failing(const random_graph *g, const oracle_forest *f, uint
                    .graph_edges = graph->edges,
                    .weight_type = g->edges.weight_type};
   dzo_unit *unit = fail_at(context, k);
-  const msf_stream_ways both = {MSF_ALWAYS, MSF_BY_RATES};
+  const msf_stream_ways both = {.two_passes = MSF_ALWAYS, .whole_rows = MSF_BY_RATES};
   dzo_status status = msf_solve_in_ways(unit, graph, false, both, msf);
   assert_true((status == DZO_OK) == !unit->lost);
   assert_true(status == DZO_OK || status == DZO_E_DEVICE);

@@ -61,7 +61,8 @@ static uint64_t solve_within(const dzo_graph *graph, bool maximum, bool hybrid, 
   /* A graph so small would not be worth the threads. */
   const msf_tail_limits slow_bus = {
       .arc = 1e-9, .row = 1e-9, .whole = 1, .part = 1, .bytes = 1 << 20};
-  msf_stream_ways ways = {hybrid ? MSF_ALWAYS : MSF_NEVER, whole_rows, .tail = slow_bus};
+  msf_stream_ways ways = {
+      .two_passes = hybrid ? MSF_ALWAYS : MSF_NEVER, .whole_rows = whole_rows, .tail = slow_bus};
   for (;; limit += limit / 8) {
     *out = (dzo_msf){.vertices = dzo_graph_vertices(graph),
                      .graph_edges = dzo_graph_edges(graph),
