@@ -14,13 +14,15 @@
 
 #define CHEAP ((uint64_t)1 << 26) /* cells, not worth trying for fewer */
 enum {
-  FIRST_GAP = 64,     /* to the bound, at first, */
-  GAP_GROWTH = 4,     /* and so much more each time, */
-  WORTH_TRYING = 8,   /* as long as it takes so many times fewer cells than to be sure */
-  PLANNED = 1 << 14,  /* items of which an estimate makes plans, */
-  ROUGH_SPANS = 256,  /* of a level, where a plan is rough, */
-  SHARP_SPANS = 4096, /* and where it is sharp, */
-  FEW_CELLS = 1 << 24 /* which takes longer than to fill so many cells */
+  FIRST_GAP = 64,         /* to the bound, at first, */
+  GAP_GROWTH = 4,         /* and so much more each time, */
+  WORTH_TRYING = 8,       /* as long as it takes so many times fewer cells than to be sure */
+  PLANNED = 1 << 14,      /* items of which an estimate makes plans, */
+  SHARPLY_PLANNED = 2000, /* and sharp ones, */
+  ROUGH_SPANS = 256,      /* of a level, where a plan is rough, */
+  SHARP_SPANS = 4096,     /* and where it is sharp, */
+  PLAN_SPANS = 1 << 22,   /* or so many of all levels, */
+  FEW_CELLS = 1 << 24     /* which takes longer than to fill so many cells */
 };
 
 #define ALL_CELLS (UINT64_MAX - 1)
@@ -139,10 +141,12 @@ static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough,
   if (s->rest.room_left < 0)
     s->rest.items = 0;
   DZO_TRY(dense_rest_plan(context, &s->rest, ROUGH_SPANS, enough, plan));
-  if (!sharp || plan->cells < FEW_CELLS)
+  uint32_t spans = PLAN_SPANS / (s->rest.items + 1);
+  spans = spans < SHARP_SPANS ? spans : SHARP_SPANS;
+  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS)
     return DZO_OK;
   dense_plan_free(plan);
-  return dense_rest_plan(context, &s->rest, SHARP_SPANS, enough, plan);
+  return dense_rest_plan(context, &s->rest, spans, enough, plan);
 }
 
 /* Seconds and memory for a plan. */
@@ -210,16 +214,18 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
   return status;
 }
 
-/* Likely: twice the first table that is not empty. At worst: the one for the greedy set. */
+/* At worst: the table for the greedy set. Likely the same, but where even the weights tell that
+ * there is nothing near the bound, twice the first table for which they do not. */
 static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
   int64_t bound = (int64_t)s->answer->bound, value = (int64_t)s->answer->value;
   dense_plan plan;
   *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
-  for (int64_t gap = FIRST_GAP; e->seconds == INFINITY && gap < bound - value; gap *= GAP_GROWTH) {
+  for (int64_t gap = FIRST_GAP; gap < bound - value; gap *= GAP_GROWTH) {
     DZO_TRY(prepare(s, bound - gap, sharp, ALL_CELLS, &plan));
-    if (is_reached(&plan))
+    bool tells = s->rest.items > s->problem->items / 2;
+    bool is_last = !plan.complete || (tells && is_reached(&plan));
+    if (is_last && gap > FIRST_GAP)
       charge(s, &plan, e, &e->seconds);
-    bool is_last = !plan.complete || is_reached(&plan);
     dense_plan_free(&plan);
     if (is_last)
       break;
@@ -228,11 +234,9 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
   if (e->seconds < INFINITY && !is_small(s->problem))
     return DZO_OK;
   DZO_TRY(prepare(s, value, sharp, ALL_CELLS, &plan));
-  double sure;
-  charge(s, &plan, e, &sure);
-  e->worst = sure;
-  e->seconds = sure < e->seconds ? sure : e->seconds;
+  charge(s, &plan, e, &e->worst);
   dense_plan_free(&plan);
+  e->seconds = e->worst < e->seconds ? e->worst : e->seconds;
   return DZO_OK;
 }
 
@@ -240,7 +244,8 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
 static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
   DZO_TRY(search_open(s));
   DZO_TRY(look(s, false, e));
-  return e->seconds > LONG ? look(s, true, e) : DZO_OK;
+  bool sharp = e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED;
+  return sharp ? look(s, true, e) : DZO_OK;
 }
 
 /* As if all capacities mattered. */
