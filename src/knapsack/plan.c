@@ -50,7 +50,8 @@ typedef struct search {
   uint8_t *spare; /* [items] for the next attempt */
   knapsack_record *record;
   candidate candidates[METHODS][2]; /* on the CPU, with the GPU */
-  bool asks_all;                    /* those too that take long to ask */
+  bool has_begun;                   /* core had its first turn: now who knows about himself */
+  bool asks_all;                    /* and those too that take long to ask */
   bool is_desperate;                /* none expects to have memory enough: they may be wrong */
   dzo_status status;                /* of the last attempt */
 } search;
@@ -212,8 +213,8 @@ static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu
 /* Where nobody asked for it, what is hopeless is not tried; nor are the methods that go through
  * sets one by one, which the others have overtaken. */
 static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm, bool gpu) {
-  if (algorithm != DZO_KNAPSACK_CORE &&
-      !(s->asks_all && (algorithm == DZO_KNAPSACK_DENSE || algorithm == DZO_KNAPSACK_TWO_LIST)))
+  if (!(algorithm == DZO_KNAPSACK_CORE || (algorithm == DZO_KNAPSACK_TWO_LIST && s->has_begun) ||
+        (algorithm == DZO_KNAPSACK_DENSE && s->asks_all)))
     return NULL;
   candidate *c = consider(s, algorithm, gpu);
   if (c == NULL || s->is_desperate)
@@ -232,8 +233,11 @@ typedef struct choice {
 /* When would it be through, by what is known? What it had in vain counts against it, and more so
  * for core, whose lists grow faster and faster. */
 static double promise(const candidate *c) {
-  double least = (c->method->algorithm == DZO_KNAPSACK_CORE ? 16 : 2) * c->budget;
-  return c->estimate.seconds > least ? c->estimate.seconds : least;
+  bool is_core = c->method->algorithm == DZO_KNAPSACK_CORE;
+  double likely = c->estimate.seconds, least = 2 * c->budget;
+  if (is_core && least > 0 && (c->was_early || likely > 4 * least))
+    likely = 4 * least;
+  return likely > least ? likely : least;
 }
 
 static double worst_of(const candidate *c) { return c->budget > 0 ? INFINITY : c->estimate.worst; }
@@ -279,7 +283,10 @@ static bool may_open_gpu(const search *s) {
 static double budget_of(const search *s, const choice *c, bool opens) {
   const candidate *first = c->first;
   double next = c->next_promise, worst = worst_of(first);
-  double budget = next > 4 * c->first_promise ? next : 4 * c->first_promise;
+  double budget = next > 2 * c->first_promise ? next : 2 * c->first_promise;
+  double thought = first->was_early ? INFINITY : first->estimate.seconds;
+  if (thought <= 2 * next && budget < 2 * thought)
+    budget = 2 * thought;
   if (worst <= 4 * c->first_promise || worst <= 4 * next)
     budget = INFINITY;
   if (!s->asks_all) {
@@ -308,10 +315,12 @@ static ending run_last(search *s) {
 }
 
 /* Nobody is left: ask more of them. */
-static bool widen(search *s, bool opens) {
-  if (!s->asks_all)
+static bool widen(search *s) {
+  if (!s->has_begun)
+    s->has_begun = true;
+  else if (!s->asks_all)
     s->asks_all = true;
-  else if (opens)
+  else if (may_open_gpu(s))
     s->job->gpu = dzo_context_gpu(s->job->context);
   else if (!s->is_desperate)
     s->is_desperate = true;
@@ -320,24 +329,31 @@ static bool widen(search *s, bool opens) {
   return true;
 }
 
+/* Where there is one that is certain to be through before long, compared with what has been spent
+ * already, it is that one's turn. */
+static bool is_paid(const search *s, const candidate *certain) {
+  return certain != NULL && worst_of(certain) <= 4 * (dzo_clock() - s->job->begun);
+}
+
 static ending run_auto(search *s) {
   for (;;) {
     choice c = choose(s, DZO_KNAPSACK_AUTO);
-    bool opens = may_open_gpu(s);
+    bool certainly = is_paid(s, c.certain);
+    if (!certainly && s->has_begun && !s->asks_all)
+      c.first = NULL;
     if (c.first == NULL) {
-      if (!widen(s, opens))
+      if (!widen(s))
         return run_last(s);
       continue;
     }
-    /* What has been spent already pays for certainty. */
-    bool is_paid = c.certain != NULL && worst_of(c.certain) <= 4 * (dzo_clock() - s->job->begun);
-    double budget = is_paid ? INFINITY : budget_of(s, &c, opens && s->asks_all);
-    ending end = attempt(s, is_paid ? c.certain : c.first, budget);
+    bool opens = s->asks_all && may_open_gpu(s);
+    ending end =
+        certainly ? attempt(s, c.certain, INFINITY) : attempt(s, c.first, budget_of(s, &c, opens));
     if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
       return end;
-    if (end == OUT_OF_BUDGET && opens && s->asks_all)
+    if (end == OUT_OF_BUDGET && opens)
       s->job->gpu = dzo_context_gpu(s->job->context);
-    s->asks_all = true;
+    s->has_begun = true;
   }
 }
 
