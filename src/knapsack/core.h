@@ -193,6 +193,8 @@ dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lin
  * thousands. `room` is for twice (the order and two more). */
 dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t *marked,
                              core_ranked *room);
+/* Drop every second state. */
+void core_list_thin(core_list *list);
 /* Flip in `set` what the state flips. */
 void core_list_apply(const core_list *list, uint64_t state, uint8_t *set);
 /* The pair of states, one of each list, of the greatest value above `value`
@@ -209,11 +211,21 @@ bool core_list_pair(const core_list *a, const core_list *b, int64_t weight, int6
  * or `work` states were made. *done: the level's best is then the best of this
  * frame. */
 dzo_status core_prove(core_frame *f, uint64_t limit, uint64_t work, bool *done);
-/* Look for a better set by few items: order[0 .. count - 1] of `near`, the
- * first `half` in one list, the others in another; and by these with any one
- * item of the whole order of f. */
-dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
-                        bool *done);
+/* Look for a better set by few items: order[0 .. count - 1] of `near`, the first `half` in one
+ * list, the others in another; and by these with any one item of the whole order of f, if that is
+ * long. `thins`: lists that grow too long lose states, instead of ending it all. *done as above,
+ * for f. */
+dzo_status core_try_few(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
+                        bool thins, bool *done);
+
+/* ---- core_near.c: a better set soon ---------------------------------------------------------- */
+
+enum { CORE_NEAR_ITEMS = 64, CORE_WIDE_ITEMS = 512 };
+/* By the likeliest few of the frame's items, and others here and there, in lists of about `states`;
+ * then without what cannot flip any more. */
+dzo_status core_improve(core_frame *f, uint64_t states, bool *done);
+/* By some hundreds of the likeliest, in lists that are thinned out. */
+dzo_status core_improve_widely(core_frame *f, uint64_t states, bool *done);
 
 /* ---- core_sides.c: a second constraint
  * ------------------------------------------------------- */

@@ -206,6 +206,12 @@ dzo_status core_list_flip(core_list *list, const core_flip *flip, const core_lin
   return DZO_OK;
 }
 
+void core_list_thin(core_list *list) {
+  for (uint64_t i = 0; 2 * i < list->count; i++)
+    list->states[i] = list->states[2 * i];
+  list->count = (list->count + 1) / 2;
+}
+
 static void apply_word(const core_list *list, uint32_t epoch, uint64_t flips, uint8_t *set) {
   for (; flips != 0; flips &= flips - 1)
     set[list->items[epoch * EPOCH + (uint32_t)__builtin_ctzll(flips)]] ^= 1;

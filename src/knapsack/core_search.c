@@ -20,6 +20,8 @@ typedef struct core_pair {
   core_flip *flips; /* [count] of the order */
   uint32_t a_next, a_end, b_next, b_end;
   bool descends;
+  bool thins;   /* too many states are fewer made */
+  bool thinned; /* and were: what is not found may still be there */
   /* Of the items order[i] .. order[count - 1]: no item that is out is worth
    * more of its weight than floors[i], none that is in less than ceilings[i].
    */
@@ -178,8 +180,12 @@ static dzo_status walk(core_pair *p, uint64_t limit, uint64_t most_work, bool *d
     }
     bool is_a = more_a && (!more_b || p->a.count <= p->b.count);
     core_list *list = is_a ? &p->a : &p->b;
-    if (all || list->count > limit || run->states - begin > most_work)
+    if (all || (list->count > limit && !p->thins) || run->states - begin > most_work)
       break;
+    while (list->count > limit) {
+      core_list_thin(list);
+      p->thinned = true;
+    }
     uint64_t states = 2 * list->count;
     DZO_TRY(grow(p, is_a));
     if (run->stopped)
@@ -188,7 +194,7 @@ static dzo_status walk(core_pair *p, uint64_t limit, uint64_t most_work, bool *d
   }
   if (work > 0 && try_pairs(f, &p->a, &p->b))
     drop(p);
-  *done = all || core_is_proved(f);
+  *done = (all && !p->thinned) || core_is_proved(f);
   return DZO_OK;
 }
 
@@ -246,15 +252,16 @@ static dzo_status try_singles(core_pair *p, core_frame *f) {
   return status == DZO_OK ? DZO_OK : (run->status = status);
 }
 
-dzo_status core_improve(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
-                        bool *done) {
+dzo_status core_try_few(core_frame *f, const core_frame *near, uint32_t half, uint64_t limit,
+                        bool thins, bool *done) {
+  enum { MANY = 512 };
   core_frame few = *near;
-  core_pair p = {.f = &few, .a_end = half, .b_next = half, .b_end = few.count};
+  core_pair p = {.f = &few, .a_end = half, .b_next = half, .b_end = few.count, .thins = thins};
   dzo_status status = open_pair(&p);
   *done = false;
   if (status == DZO_OK)
     status = walk(&p, limit, UINT64_MAX, done);
-  if (status == DZO_OK && !core_is_proved(f) && f->count > 512)
+  if (status == DZO_OK && !core_is_proved(f) && f->count > MANY)
     status = try_singles(&p, f);
   *done = *done && near->count == f->count;
   close_pair(&p);

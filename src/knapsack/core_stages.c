@@ -9,14 +9,15 @@
 #include "base/memory.h"
 
 enum {
-  NEAR_ITEMS = 64, /* the likeliest, which are looked through for a good set */
   FEW_ITEMS = 512,
+  WIDE_ITEMS = 8192, /* so many that none of the few may be of help */
   FIRST_STATES = 128,
   NEAR_STATES = 512, /* by lists of so many */
   EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
   EASY_STATES = 4096,
   EASY_WORK = 6000,
   SIDE_WORK = 200000,
+  WIDE_STATES = 4096,
   SIDE_STATES = 16384, /* for a good set with a second constraint */
 };
 
@@ -124,78 +125,6 @@ static void be_greedy(core_frame *f) {
     best = better ? i : best;
   }
   take_base(f, best, v->items);
-}
-
-/* A few items: those of the least losses in one half, and some here and there
- * in the other. */
-static dzo_status choose_near(const core_frame *f, core_frame *near, uint32_t *half) {
-  core_level *v = f->level;
-  core_run *run = v->run;
-  double *keys = dzo_alloc(run->context, 2 * (uint64_t)f->count, sizeof *keys);
-  int64_t *ones = dzo_alloc(run->context, f->count, sizeof *ones);
-  if (keys == NULL || ones == NULL) {
-    dzo_free(keys);
-    dzo_free(ones);
-    return run->status = DZO_E_MEMORY;
-  }
-  double *loss = keys + f->count;
-  for (uint32_t i = 0; i < f->count; i++) {
-    keys[i] = loss[i] = -fabs(core_rough_worth(f, f->order[i]));
-    ones[i] = 1;
-  }
-  bool spread = f->count > FEW_ITEMS;
-  uint32_t nearest = spread ? NEAR_ITEMS / 2 : NEAR_ITEMS, a = 0, b = nearest;
-  double least = core_break_key(keys, ones, f->count, nearest);
-  uint32_t step = f->count / (NEAR_ITEMS / 2), tied = 0;
-  for (uint32_t i = 0; i < f->count; i++)
-    tied += loss[i] >= least;
-  uint32_t tie_step = tied / nearest > 1 ? tied / nearest : 1, seen = 0;
-  for (uint32_t i = 0; i < f->count; i++)
-    if (loss[i] >= least && a < nearest && seen++ % tie_step == 0)
-      near->order[a++] = f->order[i];
-    else if (spread && i / step >= b - nearest && b < NEAR_ITEMS)
-      near->order[b++] = f->order[i];
-  *half = spread ? a : 0;
-  memmove(near->order + a, near->order + nearest, (b - nearest) * sizeof *near->order);
-  near->count = a + b - nearest;
-  dzo_free(keys);
-  dzo_free(ones);
-  return DZO_OK;
-}
-
-/* The odd ones in one half, the even ones in the other. */
-static void deal_out(core_frame *near, uint32_t *half) {
-  uint32_t dealt[NEAR_ITEMS];
-  memcpy(dealt, near->order, near->count * sizeof *dealt);
-  *half = (near->count + 1) / 2;
-  for (uint32_t i = 0; i < near->count; i++)
-    near->order[i % 2 == 0 ? i / 2 : *half + i / 2] = dealt[i];
-}
-
-/* A better set, by few of the frame's items. */
-static dzo_status improve(core_frame *f, uint64_t states, bool *done) {
-  uint32_t order[NEAR_ITEMS], half;
-  core_frame near = *f;
-  near.order = order;
-  if (f->count <= NEAR_ITEMS) {
-    memcpy(order, f->order, f->count * sizeof *order);
-    half = 0;
-  } else {
-    DZO_TRY(choose_near(f, &near, &half));
-  }
-  core_frame a = near, b = near;
-  a.count = half;
-  b.order += half;
-  b.count -= half;
-  if (half > 0)
-    DZO_TRY(core_frame_sort(&a));
-  DZO_TRY(core_frame_sort(&b));
-  if (half == 0)
-    deal_out(&near, &half);
-  DZO_TRY(core_improve(f, &near, half, states, done));
-  core_frame_reduce(f, false);
-  *done = *done || core_is_proved(f);
-  return DZO_OK;
 }
 
 static dzo_status prove(core_frame *f, uint64_t states, uint64_t work, bool *done) {
@@ -332,7 +261,10 @@ static dzo_status take_step(core_frame *f, const step *one, bool *done) {
   /* Few items of different losses are soon looked through by proving. */
   if (one->states > NEAR_STATES && f->count <= FEW_ITEMS && !is_flat(f))
     return DZO_OK;
-  return improve(f, one->states, done);
+  if (one->states > NEAR_STATES || f->count <= WIDE_ITEMS)
+    return core_improve(f, one->states, done);
+  DZO_TRY(core_improve(f, one->states, done));
+  return *done ? DZO_OK : core_improve_widely(f, WIDE_STATES, done);
 }
 
 /* Both kinds, with more and more states. */
@@ -448,7 +380,9 @@ static dzo_status solve_hard(core_level *v, bool *done) {
     status = find_break(&plain);
   if (status == DZO_OK) {
     core_frame_bound(&plain);
-    status = solve_sides(v, &plain, done);
+    core_frame_reduce(&plain, true);
+    status = is_flat(&plain) ? prove(&plain, UINT64_MAX, UINT64_MAX, done)
+                             : solve_sides(v, &plain, done);
   }
   free_frame(&plain);
   return status;
@@ -489,12 +423,10 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   *done = core_is_proved(f);
   if (*done)
     return DZO_OK;
-  if (f->count > NEAR_ITEMS)
-    DZO_TRY(improve(f, f->count > EASY_ITEMS ? NEAR_STATES : FIRST_STATES, done));
+  if (f->count > CORE_NEAR_ITEMS)
+    DZO_TRY(core_improve(f, f->count > EASY_ITEMS ? NEAR_STATES : FIRST_STATES, done));
   if (*done || run->stopped)
     return DZO_OK;
-  if (is_flat(f))
-    return prove(f, UINT64_MAX, UINT64_MAX, done);
   if (f->count <= EASY_ITEMS)
     DZO_TRY(prove(f, EASY_STATES, EASY_WORK + 8 * f->count, done));
   *done = *done || core_is_proved(f);
