@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "dzo/dzo.h"
+#include "failing_memory.h"
 #include "knapsack/dense.h"
 #include "knapsack_checks.h"
 
@@ -162,11 +163,70 @@ static void test_stops(void **state) {
   free(k.weights);
 }
 
+/* Whatever goes wrong, the answer fits and nothing is left behind. */
+static dzo_status solve_anyhow(knapsack_job *job, const random_knapsack *k) {
+  const knapsack_problem *p = &k->problem;
+  knapsack_answer answer = {.bound = p->value_sum, .taken = calloc(p->items, 1)};
+  assert_non_null(answer.taken);
+  dzo_status status = knapsack_dense.solve(job, p, &answer);
+  knapsack_wide value = 0, weight = 0;
+  for (uint32_t i = 0; i < p->items; i++) {
+    value += answer.taken[i] ? p->value[i] : 0;
+    weight += answer.taken[i] ? p->weight[i] : 0;
+  }
+  assert_true(value == answer.value && weight <= p->capacity && value <= answer.bound);
+  free(answer.taken);
+  return status;
+}
+
+static void test_no_memory(void **state) {
+  (void)state;
+  random_knapsack k;
+  grouped(5, 40, 5000, 1, &k);
+  dzo_status status = DZO_E_MEMORY;
+  for (int64_t left = 0; status != DZO_OK; left++) {
+    failing_memory memory;
+    dzo_context *context = failing_context(&memory, 1);
+    assert_non_null(context);
+    knapsack_job job = knapsack_unlimited(context);
+    job.gpu = NULL;
+    job.cpu = true;
+    memory.left = left;
+    status = solve_anyhow(&job, &k);
+    assert_true(status == DZO_OK || status == DZO_E_MEMORY);
+    dzo_context_destroy(context);
+    assert_int_equal(memory.alive, 0);
+  }
+  free(k.values);
+  free(k.weights);
+}
+
+/* Each operation of the GPU fails once, and all after it. */
+static void test_failing_gpu(void **state) {
+  (void)state;
+  random_knapsack k;
+  grouped(5, 20, 3000, 1, &k);
+  dzo_status status = DZO_E_DEVICE;
+  for (uint64_t operation = 1; status != DZO_OK; operation += operation < 16 ? 1 : 61) {
+    dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
+    if (context == NULL)
+      break;
+    knapsack_job job = knapsack_unlimited(context);
+    job.gpu->fail_at = job.gpu->operations + operation;
+    status = solve_anyhow(&job, &k);
+    assert_true(status == DZO_OK || status == DZO_E_DEVICE);
+    dzo_context_destroy(context);
+  }
+  free(k.values);
+  free(k.weights);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_plan),   cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_groups), cmocka_unit_test(test_little_memory),
-      cmocka_unit_test(test_wide),   cmocka_unit_test(test_stops),
+      cmocka_unit_test(test_plan),      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_groups),    cmocka_unit_test(test_little_memory),
+      cmocka_unit_test(test_wide),      cmocka_unit_test(test_stops),
+      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_failing_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
