@@ -68,7 +68,7 @@ run_tests() {
 sanitize() {
   local pids=() runs=() bad=0 tool name i log
   for tool in memcheck racecheck; do
-    for name in parity gpu_solve gpu_stream gpu_check seed primitives table_regions; do
+    for name in parity gpu_solve gpu_stream gpu_check seed primitives table_regions knapsack_two_list; do
       if [ $tool = racecheck ] && { [ $name = gpu_check ] || [ $name = seed ]; }; then
         continue
       fi
