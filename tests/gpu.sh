@@ -7,14 +7,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'END'
-Usage: tests/gpu.sh [build | test | sanitize | bench | all]
+Usage: tests/gpu.sh [build | test | sanitize | bench | all] [msf | table | knapsack]
 
   build     build what the others need, which they do as well
   test      the unit tests that use a GPU, with contexts of device cuda and hybrid
-  sanitize  compute-sanitizer's memcheck and racecheck on those with many graphs, made small
-  bench     dzo bench msf on the GPU: R-MAT of scale 22; DZO_BENCH holds other options instead; and
-            the operations of dzo bench table, and two parts of dzo bench knapsack
-  all       the three of them (the default), in less than eight minutes
+  sanitize  compute-sanitizer's memcheck and racecheck on those with many inputs, made small
+  bench     what dzo bench measures of each engine, shortened; DZO_BENCH holds other options for
+            dzo bench msf
+  all       the three of them (the default)
+
+The second word picks one engine; without it all are looked at. One engine takes less than eight
+minutes, whatever is asked for; all of them some more.
 
 Builds in build-gpu/, or in the folder that DZO_BUILD_DIR names. DZO_CMAKE holds further options for
 CMake.
@@ -58,45 +61,65 @@ build_all() {
   fi
 }
 
-run_tests() {
-  # One GPU: tests one after another, so that none is starved of its memory.
-  ctest --test-dir "$build" -L gpu --output-on-failure --no-tests=error
+# Does what this test or benchmark looks at belong to the engine asked for?
+chosen() { # NAME
+  local engine=msf
+  case $1 in
+    knapsack*) engine=knapsack ;;
+    table* | example_table* | gpu_aggregate) engine=table ;;
+  esac
+  [ "$only" = all ] || [ "$only" = $engine ]
 }
 
-# The tests in which every kernel meets every kind of graph, made tiny, all at once. Racecheck looks at
-# shared memory, which the others do not use.
+run_tests() {
+  local name names=
+  for name in $(ctest --test-dir "$build" -N -L gpu | sed -n 's/.*: gpu_//p'); do
+    chosen "$name" && names+="${names:+|}gpu_$name"
+  done
+  # One GPU: tests one after another, so that none is starved of its memory.
+  ctest --test-dir "$build" -L gpu -R "^($names)\$" --output-on-failure --no-tests=error
+}
+
+# What each kernel meets in these is made tiny. Racecheck looks at shared memory, which those at the
+# end of the list do not use.
+watched=(knapsack_differential knapsack_batch knapsack_dense knapsack_small knapsack_tree
+  knapsack_two_list
+  table_regions table_differential table_view table_direct gpu_aggregate
+  gpu_stream gpu_solve parity primitives gpu_check seed)
+no_race=" gpu_check seed "
+
+watch() { # TOOL NAME
+  local log=$build/$1-$2.log start=$SECONDS verdict=FAILED
+  DZO_TEST_DEVICE=cuda timeout 200 compute-sanitizer --tool "$1" --error-exitcode 99 \
+    --print-limit 10 "$build/tests/unit/watched_$2" >"$log" 2>&1 && verdict=ok
+  printf '%-9s %-22s %-7s %3d s  %s\n' "$1" "$2" $verdict $((SECONDS - start)) "$(tail -n 1 "$log")"
+  [ $verdict = ok ] || { grep -v -e ' RUN ' -e ' OK ' "$log" | head -n 40; }
+}
+
+# Six at a time: more only wait for one another.
 sanitize() {
-  local pids=() runs=() bad=0 tool name i log
-  for tool in memcheck racecheck; do
-    for name in parity gpu_solve gpu_stream gpu_check seed primitives table_regions knapsack_two_list; do
-      if [ $tool = racecheck ] && { [ $name = gpu_check ] || [ $name = seed ]; }; then
-        continue
-      fi
-      log=$build/$tool-$name.log
-      DZO_TEST_DEVICE=cuda timeout 170 \
-        compute-sanitizer --tool $tool --error-exitcode 99 --print-limit 10 \
-        "$build/tests/unit/watched_$name" >"$log" 2>&1 &
-      pids+=($!)
-      runs+=("$tool-$name")
+  local tool name log=$build/sanitize.log
+  : >"$log"
+  for tool in racecheck memcheck; do
+    for name in "${watched[@]}"; do
+      chosen "$name" || continue
+      [ $tool = racecheck ] && [[ $no_race == *" $name "* ]] && continue
+      while [ "$(jobs -rp | wc -l)" -ge 6 ]; do
+        wait -n || true
+      done
+      watch $tool "$name" >>"$log" 2>&1 &
     done
   done
-  for i in "${!runs[@]}"; do
-    log=$build/${runs[$i]}.log
-    if wait "${pids[$i]}"; then
-      printf '%-22s %s\n' "${runs[$i]}" "$(tail -n 1 "$log")"
-    else
-      grep -v -e ' RUN ' -e ' OK ' "$log" | head -n 40
-      printf '%-22s FAILED; all of it is in %s\n' "${runs[$i]}" "$log"
-      bad=1
-    fi
-  done
-  return $bad
+  wait
+  cat "$log"
+  ! grep -q ' FAILED ' "$log"
 }
 
 bench() {
   # shellcheck disable=SC2086
-  timeout 200 "$build/dzo" bench msf --device cuda ${DZO_BENCH:---graph rmat --scale 22}
-  timeout 100 "$build/dzo" bench table --device cuda --part operations
+  ! chosen msf || timeout 200 "$build/dzo" bench msf --device cuda ${DZO_BENCH:---graph rmat --scale 22}
+  ! chosen table || timeout 100 "$build/dzo" bench table --device cuda --part operations
+  chosen knapsack || return 0
   timeout 100 "$build/dzo" bench knapsack --device cuda --part thesis --time-limit 5
   timeout 100 "$build/dzo" bench knapsack --device cuda --part sums --time-limit 1
 }
@@ -107,6 +130,11 @@ case ${1:-all} in
   *) usage >&2; exit 2 ;;
 esac
 what=${1:-all}
+only=${2:-all}
+case $only in
+  msf | table | knapsack | all) ;;
+  *) usage >&2; exit 2 ;;
+esac
 headline "Building in $build"
 build_all
 "$build/dzo" info
