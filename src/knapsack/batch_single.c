@@ -16,9 +16,10 @@ static const double PATIENCE = 0.05;
 
 typedef struct singles {
   batch_run *run;
-  uint8_t *left; /* [single_count] not solved by a single thread */
-  uint64_t next; /* accessed atomically, as is all below */
-  int failed;    /* a dzo_status that ends the batch */
+  knapsack_job job; /* the call's, as it was before */
+  uint8_t *left;    /* [single_count] not solved by a single thread */
+  uint64_t next;    /* accessed atomically, as is all below */
+  int failed;       /* a dzo_status that ends the batch */
 } singles;
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -72,13 +73,14 @@ static dzo_status solve(batch_run *run, uint64_t i, knapsack_job *job, uint8_t *
 
 /* ---- Several at a time ----------------------------------------------------------------------- */
 
-static knapsack_job job_beside(const batch_run *run, dzo_context *context,
+static knapsack_job job_beside(const singles *s, dzo_context *context,
                                dzo_knapsack_options *options) {
-  *options = *run->options;
+  *options = *s->run->options;
   options->progress = NULL;
-  knapsack_job job = run->job;
+  knapsack_job job = s->job;
+  job.stopped = __atomic_load_n(&s->run->job.stopped, __ATOMIC_RELAXED);
+  job.watched = job.context;
   job.context = context;
-  job.watched = run->job.context;
   job.options = options;
   job.gpu = NULL;
   job.cpu = true;
@@ -116,7 +118,7 @@ static void work(void *argument, int thread, int threads) {
     if (at >= run->single_count || __atomic_load_n(&s->failed, __ATOMIC_RELAXED) != 0)
       break;
     dzo_knapsack_options options;
-    knapsack_job job = job_beside(run, context, &options);
+    knapsack_job job = job_beside(s, context, &options);
     if (!patient && dzo_clock() + PATIENCE < job.deadline)
       job.deadline = dzo_clock() + PATIENCE;
     dzo_status status = solve(run, run->singles[at], &job, &s->left[at]);
@@ -154,7 +156,7 @@ dzo_status batch_solve_singles(batch_run *run) {
   if (run->single_count == 0)
     return DZO_OK;
   dzo_context *context = run->job.context;
-  singles s = {.run = run, .left = dzo_alloc(context, run->single_count, 1)};
+  singles s = {.run = run, .job = run->job, .left = dzo_alloc(context, run->single_count, 1)};
   if (s.left == NULL)
     return DZO_E_MEMORY;
   memset(s.left, 1, run->single_count);
