@@ -322,7 +322,7 @@ static const char *refusal(const knapsack_problem *problem, const knapsack_job *
 /* ---- What it takes --------------------------------------------------------------------------- */
 
 /* Subsets a second, on one thread and on a GPU, of one number and of two. */
-static const double CPU_RATE[2] = {2.5e8, 1.1e8}, GPU_RATE[2] = {2.5e11, 7e10};
+static const double CPU_RATE[2] = {2e8, 1.1e8}, GPU_RATE[2] = {2.5e11, 7e10};
 /* What it takes to begin on a GPU. */
 static const double GPU_BEGIN = 4e-4;
 
@@ -345,20 +345,21 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
   enum { PRUNED_ITEMS = 34, PRUNED_SUBSETS = 3000, MOST_WALKS = 4096 };
   bool sums = is_proportional(problem), narrow = knapsack_is_narrow(problem);
   double each = sums ? 8 : narrow ? 16 : 32, items = problem->items;
-  double begin = 1e-6 + items * items * 3e-9, rate = CPU_RATE[!sums] / (narrow ? 1 : 3);
+  double begin = 1e-6 + items * items * 3e-9, rate = CPU_RATE[!sums] / (narrow || sums ? 1 : 2);
   double all = fmin(exp2(items / 2), (double)problem->capacity), likely = all;
   double later = fmax(items - 2 * log2(all), 0);
+  bool pruned = !sums && !is_nearly_proportional(problem);
   if (sums)
     likely = fmin(all, dense_subsets(problem, two_list_usual.hits));
-  else if (!is_nearly_proportional(problem))
+  else if (pruned)
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
   double room = fmax((double)memory_of(job) / each / 4, 1);
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
-  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from[!sums]) {
+  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from[pruned]) {
     room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
     rate = GPU_RATE[!sums];
     begin += GPU_BEGIN;
-    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from[!sums]);
+    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from[pruned]);
     e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
   }
   e.seconds = begin + work_of(likely, room, likely < all ? 0 : later) / rate;

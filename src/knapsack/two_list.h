@@ -23,7 +23,7 @@ __extension__ typedef unsigned __int128 two_list_product;
 
 /* When to do what; tests set other ones. */
 typedef struct two_list_tuning {
-  uint64_t gpu_from[2]; /* subsets in a list from which the GPU goes on: of sums, of others */
+  uint64_t gpu_from[2]; /* subsets in a list from which the GPU goes on; where bounds prune */
   uint64_t chunk;       /* subsets that a thread merges at a time */
   uint64_t memory;      /* bytes of lists, at most; 0: as the job says */
   uint64_t gpu_memory;  /* bytes of lists on the GPU, at most; 0: what there is */

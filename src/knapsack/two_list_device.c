@@ -43,8 +43,9 @@ static bool is_near_the_end(const two_list_run *run) {
 }
 
 bool two_list_gpu_suits(const two_list_run *run, uint64_t subsets) {
+  bool pruned = !run->kind->sums && !run->unpruned;
   return run->top && run->job->gpu != NULL && !run->gpu_off && run->kind->part != NULL &&
-         subsets >= run->tuning->gpu_from[!run->kind->sums] && knapsack_is_narrow(run->problem) &&
+         subsets >= run->tuning->gpu_from[pruned] && knapsack_is_narrow(run->problem) &&
          (run->kind->sums || is_near_the_end(run));
 }
 
