@@ -12,13 +12,13 @@
 #include "base/parallel.h"
 
 enum {
-  TRIAL = 1 << 16,  /* nodes on one thread before anybody is asked to help */
+  TRIAL = 1 << 17,  /* nodes on one thread before anybody is asked to help */
   SLICE = 1 << 16,  /* between two looks at what others found */
   LONG_WORK = 8,    /* slices after which work is put down where there is no more to take */
   THREAD_SETS = 10, /* a thread's share of the enumerated sets, as a power of two */
-  LANE_SETS = 5,    /* and that of a lane */
+  LANE_SETS = 4,    /* and that of a lane */
   GRAB = 64,
-  NAP = 200000, /* nanoseconds */
+  NAP = 50000, /* nanoseconds */
   GPU_LEAST = 1 << 17,
   STEPS = 1 << 12,      /* of a warp in the first launch */
   STEPS_SMALL = 1 << 7, /* on a GPU of few processors, which may be slow */
@@ -260,7 +260,7 @@ static dzo_status search_on_gpu(hybrid *h) {
   dzo_status status = bring(h, &there);
   while (status == DZO_OK) {
     uint64_t seen = dzo_load_u64(&h->next), rest = seen < h->count ? h->count - seen : 0;
-    uint64_t count = rest < GPU_LEAST || !h->is_aside ? rest : rest - rest / 8;
+    uint64_t count = rest < GPU_LEAST || !h->is_aside ? rest : rest - rest / 32;
     if (h->works != NULL && count > hybrid_gpu_left(there.launch.blocks))
       count = hybrid_gpu_left(there.launch.blocks);
     if (count == 0)

@@ -7,8 +7,8 @@
 typedef unsigned long long u64;
 
 /* REFILL: idle lanes that it takes to fetch work; LOOK: steps between two looks at what others
- * found. */
-enum { THREADS = 256, REFILL = 8, LOOK = 16, WARPS = THREADS / 32 };
+ * found. FEW: lanes that had better let others help. */
+enum { THREADS = 256, REFILL = 8, LOOK = 16, WARPS = THREADS / 32, FEW = 8 };
 
 #define HYBRID_WIDTH(width, number)                                                                \
   template <> struct hybrid_width<number> {                                                        \
@@ -149,26 +149,32 @@ static __device__ __forceinline__ void step(hybrid_lane<Sum> *lane, uint32_t ite
   lane->at = next;
 }
 
-/* Put down what a lane has not done: the children of the highest nodes as pieces of their own,
- * `most` in all. */
+static __device__ __forceinline__ void put(const hybrid_launch *job, u64 mask, uint32_t base,
+                                           uint32_t at) {
+  tree_work work = {mask, (uint8_t)base, (uint8_t)at, {0}};
+  job->left[atomicAdd((u64 *)&job->control->left, 1ull)] = work;
+}
+
+/* Put down what a lane has not done, in `most` pieces at most: from the top on, children as works
+ * of their own, then the rest. */
 template <typename Sum>
 static __device__ void put_down(const hybrid_lane<Sum> *lane, uint32_t most,
-                                hybrid_control *control, tree_work *left) {
-  tree_work pieces[HYBRID_PIECES];
-  uint32_t count = 0, base = lane->base;
-  for (uint32_t i = 1; i < most; i++) {
-    u64 deeper = lane->mask & ~bits_below(base);
+                                const hybrid_launch *job) {
+  uint32_t base = lane->base, count = 1;
+  while (count < most) {
+    u64 deeper = lane->mask & ~bits_below(base), above = lane->mask & bits_below(base);
+    uint32_t end = deeper != 0 ? (uint32_t)__ffsll((long long)deeper) - 1 : lane->at;
+    for (; base < end && count < most; base++, count++)
+      put(job, above | 1ull << base, base + 1, TREE_ROOT);
     if (deeper == 0)
       break;
-    uint32_t child = (uint32_t)__ffsll((long long)deeper) - 1;
-    if (child > base)
-      pieces[count++] = {lane->mask & bits_below(child), (uint8_t)base, (uint8_t)child, {0}};
-    base = child + 1;
+    if (base < end) {
+      put(job, above, base, end);
+      count++;
+    }
+    base = end + 1;
   }
-  pieces[count++] = {lane->mask, (uint8_t)base, (uint8_t)lane->at, {0}};
-  u64 place = atomicAdd((u64 *)&control->left, (u64)count);
-  for (uint32_t i = 0; i < count; i++)
-    left[place + i] = pieces[i];
+  put(job, lane->mask, base, lane->at);
 }
 
 /* What a warp has taken of the work and not yet given to its lanes. */
@@ -202,8 +208,9 @@ template <typename Sum>
 static __device__ void put_all_down(const hybrid_lane<Sum> *lane, const hybrid_share *share,
                                     const hybrid_launch *job) {
   /* In pieces only where there are not enough: so there are never more than lanes can make. */
+  unsigned busy = __ballot_sync(DZO_WARP_ALL, lane->is_busy);
   if (lane->is_busy)
-    put_down(lane, share->is_open ? 1 : HYBRID_PIECES, job->control, job->left);
+    put_down(lane, share->is_open ? 1 : 32 * HYBRID_PIECES / (uint32_t)__popc(busy) - 1, job);
   for (u64 i = share->next + dzo_lane(); i < share->end; i += 32)
     job->left[atomicAdd((u64 *)&job->control->left, 1ull)] = work_at(job, i);
 }
@@ -247,8 +254,10 @@ static __global__ void __launch_bounds__(THREADS) hybrid_search(hybrid_launch jo
   lane.best = (Sum)dzo_load_shared(shared_best);
   hybrid_share share = {0, 0, true};
   uint32_t alone = 0;
-  for (uint32_t i = 0; i < job.steps && alone < job.patience; i++) {
+  for (uint32_t i = 0; i < job.steps; i++) {
     unsigned idle = __ballot_sync(DZO_WARP_ALL, !lane.is_busy);
+    if (alone > (__popc(idle) < 32 - FEW ? job.patience : job.patience / 4))
+      break;
     if (share.is_open && __popc(idle) >= REFILL)
       refill(&lane, &share, idle, &job, rows, shared_best);
     else if (idle == DZO_WARP_ALL)

@@ -31,7 +31,7 @@ typedef struct hybrid_launch {
   bool is_short;
   uint32_t items, fixed;
   uint32_t steps;    /* of a warp at most */
-  uint32_t patience; /* of them at most when there is no more work to take */
+  uint32_t patience; /* of them when there is no more work to take, a quarter for few lanes */
   int64_t capacity;
   const void *rows;      /* [items + 2] tree_row_short or _long */
   const tree_work *work; /* what to do; NULL: the sets of the first `fixed` items, by number */
