@@ -132,18 +132,25 @@ static dzo_status try_for(search *s, int64_t known, dense_plan *plan) {
   return DZO_OK;
 }
 
-/* The rest for sets worth more than `known`, and its plan: complete, or it has more cells than
- * `enough`. Where nothing can be worth more, it has no items. A sharp plan is made where a rough
- * one has many cells. */
-static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
-  dzo_context *context = s->job->context;
+/* What is left for sets worth more than `known`; no items where nothing can be. */
+static void reduce(search *s, int64_t known) {
   dense_reduce(s->problem, s->order, known, &s->rest);
   if (s->rest.room_left < 0)
     s->rest.items = 0;
+}
+
+/* The rest for sets worth more than `known`, and its plan: complete, or it has more cells than
+ * `enough`. A sharp plan is made where a rough one has many cells. */
+static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
+  dzo_context *context = s->job->context;
+  reduce(s, known);
   DZO_TRY(dense_rest_plan(context, &s->rest, ROUGH_SPANS, enough, plan));
   uint32_t spans = PLAN_SPANS / (s->rest.items + 1);
   spans = spans < SHARP_SPANS ? spans : SHARP_SPANS;
-  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS)
+  /* Where most capacities matter, they do however closely one looks. */
+  bool is_full =
+      plan->complete && plan->cells / 2 > (uint64_t)s->rest.capacity / 16 * s->rest.items;
+  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS || is_full)
     return DZO_OK;
   dense_plan_free(plan);
   return dense_rest_plan(context, &s->rest, spans, enough, plan);
@@ -182,6 +189,27 @@ static dzo_status try_near(search *s, int64_t *gap, int64_t bound, uint64_t most
 
 static bool is_small(const knapsack_problem *p) { return (uint64_t)p->capacity < CHEAP / p->items; }
 
+/* The table for the greedy set; before it what is much smaller, or, where there is no room for that
+ * one, whatever there is room for. */
+static dzo_status try_all(search *s, int64_t *gap, int64_t bound) {
+  int64_t value = (int64_t)s->answer->value;
+  dense_plan plan;
+  DZO_TRY(prepare(s, value, true, ALL_CELLS, &plan));
+  if (plan.cells <= CHEAP)
+    return try_for(s, value, &plan);
+  knapsack_estimate e;
+  double seconds;
+  charge(s, &plan, &e, &seconds);
+  dzo_status status =
+      try_near(s, gap, bound, seconds < INFINITY ? plan.cells / WORTH_TRYING : ALL_CELLS);
+  if (status != DZO_OK || is_over(s)) {
+    dense_plan_free(&plan);
+    return status;
+  }
+  reduce(s, value);
+  return try_for(s, value, &plan);
+}
+
 static dzo_status run(search *s) {
   DZO_TRY(search_open(s));
   int64_t bound = (int64_t)s->answer->bound, gap = FIRST_GAP;
@@ -189,21 +217,7 @@ static dzo_status run(search *s) {
     DZO_TRY(try_near(s, &gap, bound, CHEAP));
   if (is_over(s))
     return DZO_OK;
-  dense_plan plan;
-  DZO_TRY(prepare(s, (int64_t)s->answer->value, true, ALL_CELLS, &plan));
-  if (plan.cells > CHEAP) {
-    /* Where there is no room to be sure, whatever there is room for is worth trying. */
-    knapsack_estimate e;
-    double seconds;
-    charge(s, &plan, &e, &seconds);
-    uint64_t most = seconds < INFINITY ? plan.cells / WORTH_TRYING : ALL_CELLS;
-    dense_plan_free(&plan);
-    DZO_TRY(try_near(s, &gap, bound, most));
-    if (is_over(s))
-      return DZO_OK;
-    DZO_TRY(prepare(s, (int64_t)s->answer->value, true, ALL_CELLS, &plan));
-  }
-  return try_for(s, (int64_t)s->answer->value, &plan);
+  return try_all(s, &gap, bound);
 }
 
 static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
