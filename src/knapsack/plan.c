@@ -278,6 +278,9 @@ static bool may_open_gpu(const search *s) {
   return driver > 0;
 }
 
+/* Even who is certain may be wrong. */
+static double patience(double worst) { return 16 * worst + 0.5; }
+
 /* How long the first one may try before the next one's turn comes. One that knows how long it takes
  * is not given up, unless another may be much faster. */
 static double budget_of(const search *s, const choice *c, bool opens) {
@@ -288,11 +291,9 @@ static double budget_of(const search *s, const choice *c, bool opens) {
   if (thought <= 2 * next && budget < 2 * thought)
     budget = 2 * thought;
   if (worst <= 4 * c->first_promise || worst <= 4 * next)
-    budget = INFINITY;
-  if (!s->asks_all) {
-    double ask = ASK * s->problem->items;
-    budget = budget < ask ? budget : worst <= ask ? INFINITY : ask;
-  }
+    budget = patience(worst);
+  if (!s->asks_all && budget > ASK * s->problem->items)
+    budget = ASK * s->problem->items;
   if (opens && budget > GPU_START && worst > GPU_START)
     budget = GPU_START;
   return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
@@ -347,8 +348,8 @@ static ending run_auto(search *s) {
       continue;
     }
     bool opens = s->asks_all && may_open_gpu(s);
-    ending end =
-        certainly ? attempt(s, c.certain, INFINITY) : attempt(s, c.first, budget_of(s, &c, opens));
+    ending end = certainly ? attempt(s, c.certain, patience(worst_of(c.certain)))
+                           : attempt(s, c.first, budget_of(s, &c, opens));
     if (end == PROVED || end == OUT_OF_TIME || end == CANCELLED)
       return end;
     if (end == OUT_OF_BUDGET && opens)
