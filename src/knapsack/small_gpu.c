@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 
-enum { SLOTS = 2, GRAIN = 256, PIECE_ITEMS = 1 << 20, PIECE_PROBLEMS = 1 << 16, LINE = 256 };
+enum { SLOTS = 2, GRAIN = 256, PIECE_ITEMS = 1 << 20, PIECE_PROBLEMS = 1 << 15, LINE = 256 };
 
 /* One of the pieces under way, in staging memory and on the GPU alike: what goes in, then what
  * comes out. */
@@ -52,28 +52,23 @@ static uint64_t items_of(const knapsack_smalls *s, uint64_t problem) {
   return s->offsets[problem + 1] - s->offsets[problem];
 }
 
-static bool is_for_gpu(const knapsack_smalls *s, uint64_t problem) {
-  if (items_of(s, problem) > SMALL_GPU_ITEMS)
-    return false;
-  uint64_t sum = 0;
-  int64_t weight = 0;
-  for (uint64_t i = s->offsets[problem]; i < s->offsets[problem + 1]; i++) {
-    if (s->value[i] > INT32_MAX)
-      return false;
-    sum += (uint64_t)s->value[i];
-    weight += s->weight[i];
-  }
-  return sum <= INT32_MAX && weight > s->capacity[problem];
-}
-
 typedef struct piece {
   const pipeline *pipeline;
   const slot *slot;
 } piece;
 
-static void pack_problem(const knapsack_smalls *s, uint64_t problem, small_gpu_item *to) {
-  for (uint64_t i = s->offsets[problem]; i < s->offsets[problem + 1]; i++, to++)
+/* Pack a problem; false: the GPU does not take it. */
+static bool pack_problem(const knapsack_smalls *s, uint64_t problem, small_gpu_item *to) {
+  if (items_of(s, problem) > SMALL_GPU_ITEMS)
+    return false;
+  uint64_t bits = 0, value = 0, weight = 0;
+  for (uint64_t i = s->offsets[problem]; i < s->offsets[problem + 1]; i++, to++) {
+    bits |= (uint64_t)s->value[i];
+    value += (uint64_t)s->value[i];
+    weight += (uint64_t)s->weight[i];
     *to = (small_gpu_item){(uint32_t)s->value[i], (uint32_t)s->weight[i]};
+  }
+  return bits <= INT32_MAX && value <= INT32_MAX && weight > (uint64_t)s->capacity[problem];
 }
 
 static void pack(void *argument, uint64_t begin, uint64_t end, int thread) {
@@ -88,11 +83,8 @@ static void pack(void *argument, uint64_t begin, uint64_t end, int thread) {
   for (uint64_t k = begin; k < end; k++) {
     uint64_t problem = x->slot->first + k;
     offset[k] = (uint32_t)(s->offsets[problem] - s->offsets[x->slot->first]);
-    capacity[k] = -1;
-    if (!is_for_gpu(s, problem))
-      continue;
-    capacity[k] = (int32_t)s->capacity[problem];
-    pack_problem(s, problem, items + offset[k]);
+    bool packed = pack_problem(s, problem, items + offset[k]);
+    capacity[k] = packed ? (int32_t)s->capacity[problem] : -1;
   }
 }
 
