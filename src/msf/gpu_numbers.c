@@ -62,6 +62,7 @@ static void look_up_part(const msf_numbers *n, uint64_t look, uint64_t part) {
 
 void msf_numbers_work(msf_numbers *n) {
   uint64_t look, part;
+  (void)dzo_fetch_add_u64(&n->helpers, 1);
   while (n->board != NULL && dzo_board_take(n->board, true, &look, &part))
     look_up_part(n, look, part);
 }
@@ -131,7 +132,7 @@ static dzo_status begin(msf_numbers *n) {
 }
 
 dzo_status msf_numbers_go_on(msf_numbers *n, bool late) {
-  if (n->board == NULL)
+  if (n->board == NULL || dzo_load_u64(&n->helpers) == 0)
     return DZO_OK;
   dzo_unit *unit = n->ring->unit;
   if (n->merges != n->ring->merges) {

@@ -23,12 +23,13 @@ typedef struct msf_look {
 typedef struct msf_numbers {
   msf_ring *ring;
   const dzo_graph *graph;
-  uint64_t piece;               /* edges that are looked up at a time */
-  uint32_t *staging;            /* [MSF_LOOKS][2][piece] rows and ids */
-  uint32_t *found;              /* staging: [MSF_LOOKS_FOUND][piece] numbers */
-  dzo_board *board;             /* of looks */
-  uint64_t merges;              /* of the ring; after the last of them it looks */
-  uint64_t next, end;           /* edges of the forest not asked for yet */
+  uint64_t piece;     /* edges that are looked up at a time */
+  uint32_t *staging;  /* [MSF_LOOKS][2][piece] rows and ids */
+  uint32_t *found;    /* staging: [MSF_LOOKS_FOUND][piece] numbers */
+  dzo_board *board;   /* of looks */
+  uint64_t helpers;   /* threads that look, accessed atomically; without any, none is asked */
+  uint64_t merges;    /* of the ring; after the last of them it looks */
+  uint64_t next, end; /* edges of the forest not asked for yet */
   uint64_t asked, posted, sent; /* looks; those between are on their way, or being looked up */
   msf_look looks[MSF_LOOKS];
 } msf_numbers;

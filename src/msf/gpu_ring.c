@@ -4,7 +4,8 @@
 
 #include "base/clock.h"
 
-/* Queues. Chunks take turns with two for copies, so that the bus need not wait between them. */
+/* Queues. Chunks that were packed take turns with two for copies, so that the bus need not wait
+ * between them; longer ones arrive one after the other. */
 enum { FILTERS = MSF_RING_FILTERS, COPIES = MSF_RING_COPIES, LANES = 2 };
 
 /* Marks: of each group's copies in both queues, of its filters, and of the last copy in each queue.
@@ -14,7 +15,7 @@ _Static_assert((int)(ARRIVED + LANES) <= (int)MSF_RING_MERGED, "marks of their o
 
 /* Of a chunk. What is packed had better stay in a processor's cache; whole rows are copied from
  * where they lie, and long copies waste less of the bus. */
-enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21 };
+enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 23 };
 enum { UNITS_MIN = 1 << 6 };
 
 /* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
@@ -83,7 +84,7 @@ static bool fit_batch(msf_ring_shape *shape, uint64_t bytes) {
 /* So many that chunks on their way still fit, of which much may be kept. */
 static uint64_t enough_of(const msf_ring_shape *shape) {
   uint64_t wanted = shape->filter.room + wanted_batch(shape);
-  uint64_t capacity = shape->filter.capacity, most = capacity - (capacity - shape->filter.room) / 5;
+  uint64_t capacity = shape->filter.capacity, most = capacity - (capacity - shape->filter.room) / 8;
   return wanted < most ? wanted : most;
 }
 
@@ -174,6 +175,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .slots = shape->slots,
                      .group_chunks = shape->group_chunks,
                      .copy_chunks = (shape->slots + 7) / 8,
+                     .lanes = shape->whole ? 1 : LANES,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
                      .device_bytes = slots_bytes(shape),
@@ -266,7 +268,7 @@ static uint64_t last_copy_end(const msf_ring *ring) {
 }
 
 static dzo_status await_copies(msf_ring *ring) {
-  for (int lane = 0; lane < LANES; lane++)
+  for (int lane = 0; lane < (int)ring->lanes; lane++)
     DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(COPIED + lane * MSF_GROUPS, ring->copied)));
   leave_copies(ring);
   return DZO_OK;
@@ -275,7 +277,7 @@ static dzo_status await_copies(msf_ring *ring) {
 static dzo_status close_copies(msf_ring *ring) {
   if (ring->copies - ring->copied >= MSF_GROUPS)
     DZO_TRY(await_copies(ring));
-  for (int lane = 0; lane < LANES; lane++)
+  for (int lane = 0; lane < (int)ring->lanes; lane++)
     DZO_TRY(dzo_unit_mark(ring->unit, COPIES + lane,
                           mark_of(COPIED + lane * MSF_GROUPS, ring->copies)));
   ring->copy_ends[ring->copies % MSF_GROUPS] = ring->submitted;
@@ -285,6 +287,15 @@ static dzo_status close_copies(msf_ring *ring) {
 
 uint64_t msf_ring_released(const msf_ring *ring) {
   return ring->retain != NULL ? ring->counted_end : ring->copied_end;
+}
+
+bool msf_ring_left(const msf_ring *ring) {
+  if (ring->retain != NULL || ring->copied == ring->copies || ring->unit->backend->reached == NULL)
+    return true;
+  for (int lane = 0; lane < (int)ring->lanes; lane++)
+    if (!dzo_unit_reached(ring->unit, mark_of(COPIED + lane * MSF_GROUPS, ring->copied)))
+      return ring->unit->lost;
+  return true;
 }
 
 dzo_status msf_ring_reclaim(msf_ring *ring) {
@@ -333,7 +344,9 @@ static dzo_status filter_next(msf_ring *ring) {
   const msf_packed *packed = &flight->packed;
   if (packed->edges > 0) {
     /* What was sent since has mostly arrived, too. */
-    DZO_TRY(dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED + (int)(ring->filtered % LANES)));
+    if (ring->filtered >= ring->copied_end)
+      DZO_TRY(
+          dzo_unit_queue_after(ring->unit, FILTERS, ARRIVED + (int)(ring->filtered % ring->lanes)));
     msf_chunk chunk = msf_packed_chunk(packed, ring->device + flight->at);
     DZO_TRY(msf_filter_chunk(&ring->filter, &chunk));
     if (ring->retain != NULL)
@@ -345,9 +358,9 @@ static dzo_status filter_next(msf_ring *ring) {
   return ring->filtered - last_end(ring) >= ring->group_chunks ? close_group(ring) : DZO_OK;
 }
 
-/* Do what can be done without waiting: merge if enough is known to have been kept, and filter what
- * has been sent as long as there is room. */
-static dzo_status go_on(msf_ring *ring) {
+/* Merge if enough is known to have been kept, and filter what has been sent as long as there is
+ * room. */
+dzo_status msf_ring_go_on(msf_ring *ring) {
   DZO_TRY(count_reached(ring));
   for (;;) {
     ring->due |= ring->retain == NULL && ring->known >= ring->enough;
@@ -375,7 +388,7 @@ static dzo_status wait_and_go_on(msf_ring *ring) {
     DZO_TRY(close_group(ring));
   if (ring->counted < ring->closed)
     DZO_TRY(count_group(ring));
-  return go_on(ring);
+  return msf_ring_go_on(ring);
 }
 
 dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
@@ -471,7 +484,7 @@ static dzo_status copy_whole(msf_ring *ring, int queue, const msf_packed *there,
 }
 
 static dzo_status send_chunk(msf_ring *ring, const msf_packed *packed, const msf_flight *flight) {
-  int lane = (int)(ring->submitted % LANES);
+  int lane = (int)(ring->submitted % ring->lanes);
   char *to = ring->device + flight->at;
   if (packed->whole != NULL)
     DZO_TRY(copy_whole(ring, COPIES + lane, &flight->packed, to));
@@ -483,7 +496,7 @@ static dzo_status send_chunk(msf_ring *ring, const msf_packed *packed, const msf
 dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   msf_packed there = *packed;
   uint64_t bytes = packed->edges > 0 ? place_keys(ring, &there) : 0;
-  DZO_TRY(go_on(ring));
+  DZO_TRY(msf_ring_go_on(ring));
   while (!place_chunk(ring, bytes))
     DZO_TRY(wait_and_go_on(ring));
   msf_flight *flight = flight_at(ring, ring->submitted);
@@ -494,7 +507,7 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed) {
   ring->submitted++;
   if (ring->submitted - last_copy_end(ring) >= ring->copy_chunks)
     DZO_TRY(close_copies(ring));
-  return go_on(ring);
+  return msf_ring_go_on(ring);
 }
 
 /* ---- The bus --------------------------------------------------------------------------------- */

@@ -38,6 +38,7 @@ typedef struct msf_ring {
   uint32_t slots;        /* of staging memory: chunk c is in slot c % slots */
   uint32_t group_chunks; /* of a group, at most */
   uint32_t copy_chunks;  /* of a group of copies */
+  uint32_t lanes;        /* queues for copies */
   char *staging;
   char *device; /* chunks in the order they came, over and over */
   uint64_t device_bytes;
@@ -110,6 +111,10 @@ dzo_status msf_ring_submit(msf_ring *ring, const msf_packed *packed);
 uint64_t msf_ring_released(const msf_ring *ring);
 /* Wait until that is more, as long as any are on their way. */
 dzo_status msf_ring_reclaim(msf_ring *ring);
+/* Would that not wait, as far as is known? */
+bool msf_ring_left(const msf_ring *ring);
+/* Do what can be done without waiting. */
+dzo_status msf_ring_go_on(msf_ring *ring);
 /* Make what has come the forest of itself. */
 dzo_status msf_ring_merge(msf_ring *ring);
 /* The same, but of what was filtered by now, and without waiting. */

@@ -77,7 +77,18 @@ static void pack_chunk(graph_stream *s, uint64_t chunk, int thread) {
   dzo_belt_made(s->belt, chunk);
 }
 
+/* Will most of the forest stay? */
+static bool is_late(const graph_stream *s) {
+  return s->packer.packing != MSF_PACK_LIGHT &&
+         s->units >= (s->graph->arcs + s->graph->vertices) / 20 * 9;
+}
+
+/* Until copies have left their slots; the GPU must not wait for this thread meanwhile. */
 static dzo_status release_slots(graph_stream *s) {
+  while (!msf_ring_left(&s->ring)) {
+    DZO_TRY(msf_ring_go_on(&s->ring));
+    DZO_TRY(msf_numbers_go_on(&s->numbers, is_late(s)));
+  }
   DZO_TRY(msf_ring_reclaim(&s->ring));
   if (by_rows(s))
     return DZO_OK; /* no chunk is in a slot */
@@ -114,12 +125,6 @@ static void merge_early(graph_stream *s) {
     return;
   msf_ring_merge_soon(&s->ring);
   s->early = false;
-}
-
-/* Will most of the forest stay? */
-static bool is_late(const graph_stream *s) {
-  return s->packer.packing != MSF_PACK_LIGHT &&
-         s->units >= (s->graph->arcs + s->graph->vertices) / 20 * 9;
 }
 
 static dzo_status send_one(graph_stream *s, const msf_packed *packed) {
@@ -195,7 +200,9 @@ static void work(void *argument, int thread, int threads) {
     msf_forest_touch(s->out, thread - 1, threads - 1);
   while (dzo_belt_claim(s->belt, &chunk))
     pack_chunk(s, chunk, thread);
-  msf_numbers_work(&s->numbers);
+  /* Looks are all over the memory, which the bus reads, too: more threads would slow it down. */
+  if (thread <= threads / 2)
+    msf_numbers_work(&s->numbers);
 }
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
