@@ -50,6 +50,7 @@ typedef struct search {
   uint8_t *spare; /* [items] for the next attempt */
   knapsack_record *record;
   candidate candidates[METHODS][2]; /* on the CPU, with the GPU */
+  double first_budget;              /* core's */
   bool has_begun;                   /* core had its first turn: now who knows about himself */
   bool asks_all;                    /* and those too that take long to ask */
   bool is_desperate;                /* none expects to have memory enough: they may be wrong */
@@ -292,8 +293,8 @@ static double budget_of(const search *s, const choice *c, bool opens) {
     budget = 2 * thought;
   if (worst <= 4 * c->first_promise || worst <= 4 * next)
     budget = patience(worst);
-  if (!s->asks_all && budget > ASK * s->problem->items)
-    budget = ASK * s->problem->items;
+  if (!s->asks_all)
+    budget = budget < s->first_budget ? budget : s->first_budget;
   if (opens && budget > GPU_START && worst > GPU_START)
     budget = GPU_START;
   return budget > LEAST_BUDGET ? budget : LEAST_BUDGET;
@@ -336,7 +337,15 @@ static bool is_paid(const search *s, const candidate *certain) {
   return certain != NULL && worst_of(certain) <= 4 * (dzo_clock() - s->job->begun);
 }
 
+/* For core: as long as it takes to ask the table, or as two short lists take. */
+static double first_budget(search *s) {
+  const candidate *lists = consider(s, DZO_KNAPSACK_TWO_LIST, false);
+  double ask = ASK * s->problem->items > KNAPSACK_EARLY ? ASK * s->problem->items : KNAPSACK_EARLY;
+  return lists != NULL && lists->estimate.worst < ask ? lists->estimate.worst : ask;
+}
+
 static ending run_auto(search *s) {
+  s->first_budget = first_budget(s);
   for (;;) {
     choice c = choose(s, DZO_KNAPSACK_AUTO);
     bool certainly = is_paid(s, c.certain);
