@@ -68,6 +68,7 @@ typedef struct search {
   uint32_t *order;
   uint8_t *chosen;
   dense_rest rest;
+  bool is_full; /* the last plan of an estimate */
 } search;
 
 static dzo_status search_open(search *s) {
@@ -130,6 +131,11 @@ static dzo_status try_for(search *s, int64_t known, dense_plan *plan) {
   else if (!knapsack_must_stop(s->job))
     answer->bound = known;
   return DZO_OK;
+}
+
+/* Where most capacities matter, they do however closely one looks. */
+static bool is_full(const search *s, const dense_plan *plan) {
+  return plan->complete && plan->cells / 2 > (uint64_t)s->rest.capacity / 16 * s->rest.items;
 }
 
 /* What is left for sets worth more than `known`; no items where nothing can be. */
@@ -235,11 +241,14 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
   dense_plan plan;
   *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
   for (int64_t gap = FIRST_GAP; gap < bound - value; gap *= GAP_GROWTH) {
+    reduce(s, bound - gap);
+    if (s->rest.items <= s->problem->items / 2)
+      continue;
     DZO_TRY(prepare(s, bound - gap, sharp, ALL_CELLS, &plan));
-    bool tells = s->rest.items > s->problem->items / 2;
-    bool is_last = !plan.complete || (tells && is_reached(&plan));
+    bool is_last = !plan.complete || is_reached(&plan);
     if (is_last && gap > FIRST_GAP)
       charge(s, &plan, e, &e->seconds);
+    s->is_full = is_full(s, &plan);
     dense_plan_free(&plan);
     if (is_last)
       break;
@@ -249,6 +258,7 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
     return DZO_OK;
   DZO_TRY(prepare(s, value, sharp, ALL_CELLS, &plan));
   charge(s, &plan, e, &e->worst);
+  s->is_full = is_full(s, &plan);
   dense_plan_free(&plan);
   e->seconds = e->worst < e->seconds ? e->worst : e->seconds;
   return DZO_OK;
@@ -258,7 +268,7 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
 static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
   DZO_TRY(search_open(s));
   DZO_TRY(look(s, false, e));
-  bool sharp = e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED;
+  bool sharp = e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED && !s->is_full;
   return sharp ? look(s, true, e) : DZO_OK;
 }
 
