@@ -224,15 +224,16 @@ enum { CORE_NEAR_ITEMS = 64, CORE_WIDE_ITEMS = 512 };
 /* By the likeliest few of the frame's items, and others here and there, in lists of about `states`;
  * then without what cannot flip any more. */
 dzo_status core_improve(core_frame *f, uint64_t states, bool *done);
-/* By some hundreds of the likeliest, in lists that are thinned out. */
-dzo_status core_improve_widely(core_frame *f, uint64_t states, bool *done);
+/* By `items` of the likeliest, at most CORE_WIDE_ITEMS, in lists that are thinned out. */
+dzo_status core_improve_widely(core_frame *f, uint32_t items, uint64_t states, bool *done);
 
 /* ---- core_sides.c: a second constraint
  * ------------------------------------------------------- */
 
-/* The best multipliers for sum side[j] x[j] <= limit, roughly. `key` [items]
- * and `weight` [items] are workspace. */
-void core_multipliers(core_frame *f, double *key, int64_t *weight);
+/* The best multipliers for sum side[j] x[j] <= limit, roughly, from those of the bound without it,
+ * by whose solution the sum is `plain_side`. `key` [items] and `weight` [items] are workspace. */
+void core_multipliers(core_frame *f, const core_frame *plain, double plain_side, double *key,
+                      int64_t *weight);
 /* A side of which value - weight is the multiple that is returned, or 1 for
  * each item: 0. */
 int64_t core_choose_side(const core_level *v, int32_t *side);

@@ -68,17 +68,22 @@ static uint32_t position(const core_ranked *sample, uint32_t count, const int64_
 typedef struct cut {
   int64_t above;  /* weight of the keys > high */
   int64_t inside; /* and of low <= key <= high */
-  uint32_t count_inside, count_above;
+  uint32_t count_inside;
 } cut;
 
-static cut weigh(const double *key, const int64_t *weight, uint32_t count, double low,
-                 double high) {
-  cut c = {0, 0, 0, 0};
+/* Also brings those inside to the front. */
+static cut weigh(double *key, int64_t *weight, uint32_t count, double low, double high) {
+  cut c = {0, 0, 0};
   for (uint32_t i = 0; i < count; i++) {
-    bool above = key[i] > high, inside = !above && key[i] >= low;
-    c.above += above ? weight[i] : 0;
-    c.inside += inside ? weight[i] : 0;
-    c.count_above += above;
+    double k = key[i];
+    int64_t w = weight[i];
+    bool above = k > high, inside = (k <= high) & (k >= low);
+    c.above += above ? w : 0;
+    c.inside += inside ? w : 0;
+    key[i] = key[c.count_inside];
+    weight[i] = weight[c.count_inside];
+    key[c.count_inside] = k;
+    weight[c.count_inside] = w;
     c.count_inside += inside;
   }
   return c;
@@ -144,7 +149,7 @@ double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t targ
     } else if (target < c.above + c.inside) {
       if (low == high)
         return low;
-      count = keep(key, weight, count, low, high);
+      count = c.count_inside;
       all = c.inside;
       target -= c.above;
     } else {

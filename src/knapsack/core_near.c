@@ -102,14 +102,14 @@ dzo_status core_improve(core_frame *f, uint64_t states, bool *done) {
   return finish(f, done);
 }
 
-dzo_status core_improve_widely(core_frame *f, uint64_t states, bool *done) {
+dzo_status core_improve_widely(core_frame *f, uint32_t items, uint64_t states, bool *done) {
   uint32_t order[CORE_WIDE_ITEMS], half, seen = 0;
   core_frame wide = *f;
   wide.order = order;
   wide.count = 0;
   losses l;
-  DZO_TRY(make_losses(f, CORE_WIDE_ITEMS, &l));
-  for (uint32_t i = 0; i < f->count && wide.count < CORE_WIDE_ITEMS; i++)
+  DZO_TRY(make_losses(f, items, &l));
+  for (uint32_t i = 0; i < f->count && wide.count < items; i++)
     if (l.loss[i] >= l.least && seen++ % l.tie_step == 0)
       order[wide.count++] = f->order[i];
   free_losses(&l);

@@ -75,8 +75,8 @@ static trial evaluate(const core_frame *f, double by_side, double *key, int64_t 
  * tangent leads to where it would be `enough`, and so on: never too far. Then
  * the lowest point of two tangents, again and again (J. E. Kelley, "The
  * cutting-plane method for solving convex programs", 1960). */
-static trial descend(const core_frame *f, double enough, double *key, int64_t *weights) {
-  trial low = evaluate(f, 0, key, weights), high = low, best = low;
+static trial descend(const core_frame *f, trial low, double enough, double *key, int64_t *weights) {
+  trial high = low, best = low;
   for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough; i++) {
     low = high;
     double at = low.by_side + 1.05 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
@@ -84,6 +84,7 @@ static trial descend(const core_frame *f, double enough, double *key, int64_t *w
     if (high.bound < best.bound)
       best = high;
   }
+  int side = 0; /* how many steps came from the same side, so that the other one is far */
   for (int i = 0; i < STEPS && low.slope < 0 && high.slope > 0; i++) {
     double at = (high.bound - low.bound + low.slope * low.by_side - high.slope * high.by_side) /
                 (low.slope - high.slope);
@@ -91,22 +92,34 @@ static trial descend(const core_frame *f, double enough, double *key, int64_t *w
     if (!(at > low.by_side && at < high.by_side) || best.bound < enough ||
         best.bound - least < 0.01 + 0.01 * (best.bound - enough))
       break;
+    if (side >= 2 || side <= -2) {
+      at = (low.by_side + high.by_side) / 2;
+      side = 0;
+    }
     trial t = evaluate(f, at, key, weights);
     if (t.bound < best.bound)
       best = t;
-    if (t.slope < 0)
+    if (t.slope < 0) {
       low = t;
-    else
+      side = side > 0 ? -1 : side - 1;
+    } else {
       high = t;
+      side = side < 0 ? 1 : side + 1;
+    }
   }
   return best;
 }
 
-void core_multipliers(core_frame *f, double *key, int64_t *weights) {
-  trial best = descend(f, (double)f->level->best + 1, key, weights);
+void core_multipliers(core_frame *f, const core_frame *plain, double plain_side, double *key,
+                      int64_t *weights) {
+  double scale = (double)f->scale;
+  trial at_zero = {.by_weight = (double)plain->by_weight / scale,
+                   .bound = (double)plain->bound / scale,
+                   .slope = (double)f->limit - plain_side};
+  trial best = descend(f, at_zero, (double)f->level->best + 1, key, weights);
   /* Any multipliers are right; these keep sums in 128 bits. */
   const core_level *v = f->level;
-  double scale = (double)f->scale, sides = 1;
+  double sides = 1;
   for (uint32_t i = 0; i < v->items; i++)
     sides += fabs((double)f->side[i]);
   double most = ldexp(1, 118), most_weight = most / (double)v->weight_sum;

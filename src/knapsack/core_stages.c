@@ -10,7 +10,7 @@
 
 enum {
   FEW_ITEMS = 512,
-  WIDE_ITEMS = 8192, /* so many that none of the few may be of help */
+  MANY_ITEMS = 8192,
   FIRST_STATES = 128,
   NEAR_STATES = 512, /* by lists of so many */
   EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
@@ -147,13 +147,13 @@ typedef struct sides {
 
 /* Where values are weights + common * side, the multipliers 1 and common make
  * all items worth 0, and no others do better. */
-static void set_multipliers(core_frame *f, const core_frame *plain, int64_t common, double *key,
-                            int64_t *weight) {
+static void set_multipliers(core_frame *f, const core_frame *plain, double plain_side,
+                            int64_t common, double *key, int64_t *weight) {
   if (common > 0) {
     f->by_weight = f->scale;
     f->by_side = common * f->scale;
   } else {
-    core_multipliers(f, key, weight);
+    core_multipliers(f, plain, plain_side, key, weight);
   }
   core_frame_bound(f);
   if (f->bound >= plain->bound) { /* only rounded so */
@@ -176,8 +176,8 @@ static void choose_width(core_frame *f) {
     f->wide = true;
 }
 
-static dzo_status open_kind(sides *s, int k, const core_frame *plain, int64_t common,
-                            int64_t limit) {
+static dzo_status open_kind(sides *s, int k, const core_frame *plain, double plain_side,
+                            int64_t common, int64_t limit) {
   core_level *v = s->level;
   core_frame *f = &s->kind[k];
   *f = frame_of(v);
@@ -193,7 +193,7 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, int64_t co
   int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
   dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK) {
-    set_multipliers(f, plain, common, key, weight);
+    set_multipliers(f, plain, plain_side, common, key, weight);
     f->wide = plain->wide;
     choose_width(f);
     core_frame_reduce(f, true);
@@ -204,8 +204,8 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, int64_t co
   return status;
 }
 
-/* How much side the plain bound's solution has, rounded down. */
-static int64_t cut_at(const core_frame *plain, const int32_t *side) {
+/* How much side the plain bound's solution has. */
+static double side_of_plain(const core_frame *plain, const int32_t *side) {
   const core_level *v = plain->level;
   int64_t sum = 0, left = v->capacity - plain->base_weight;
   double part = 0;
@@ -214,7 +214,7 @@ static int64_t cut_at(const core_frame *plain, const int32_t *side) {
     if (!plain->base[i] && core_worth(plain, i) == 0)
       part = (double)side[i] * (double)left / (double)v->weight[i];
   }
-  return sum + (int64_t)floor(part);
+  return (double)sum + part;
 }
 
 static dzo_status open_sides(sides *s, const core_frame *plain) {
@@ -227,9 +227,10 @@ static dzo_status open_sides(sides *s, const core_frame *plain) {
   int64_t common = core_choose_side(v, s->side[0]);
   for (uint32_t i = 0; i < v->items; i++)
     s->side[1][i] = -s->side[0][i];
-  int64_t limit = cut_at(plain, s->side[0]);
-  DZO_TRY(open_kind(s, 0, plain, common, limit));
-  return open_kind(s, 1, plain, -common, -(limit + 1));
+  double plain_side = side_of_plain(plain, s->side[0]);
+  int64_t limit = (int64_t)floor(plain_side);
+  DZO_TRY(open_kind(s, 0, plain, plain_side, common, limit));
+  return open_kind(s, 1, plain, -plain_side, -common, -(limit + 1));
 }
 
 static void close_sides(sides *s) {
@@ -261,10 +262,11 @@ static dzo_status take_step(core_frame *f, const step *one, bool *done) {
   /* Few items of different losses are soon looked through by proving. */
   if (one->states > NEAR_STATES && f->count <= FEW_ITEMS && !is_flat(f))
     return DZO_OK;
-  if (one->states > NEAR_STATES || f->count <= WIDE_ITEMS)
-    return core_improve(f, one->states, done);
   DZO_TRY(core_improve(f, one->states, done));
-  return *done ? DZO_OK : core_improve_widely(f, WIDE_STATES, done);
+  if (*done || one->states > NEAR_STATES || f->count <= CORE_NEAR_ITEMS)
+    return DZO_OK;
+  return f->count <= MANY_ITEMS ? core_improve_widely(f, 128, NEAR_STATES, done)
+                                : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
 }
 
 /* Both kinds, with more and more states. */
