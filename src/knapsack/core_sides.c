@@ -56,12 +56,14 @@ static trial evaluate(const core_frame *f, double by_side, double *key, int64_t 
   for (uint32_t i = 0; i < v->items; i++) {
     double w = (double)v->weight[i], s = f->side[i], cost = t.by_weight * w;
     double excess = (double)v->value[i] - by_side * s - cost, margin = 1e-13 * cost;
-    bool in = excess > margin, tied = !in && excess >= -margin;
-    gain += in ? excess : 0;
-    side += in ? s : 0;
-    weight += in ? w : 0;
-    tied_weight += tied ? w : 0;
-    tied_side += tied ? s : 0;
+    double in = (double)(excess > margin); /* a factor, as a branch would be taken at random */
+    gain += in * excess;
+    side += in * s;
+    weight += in * w;
+    if (fabs(excess) <= margin) {
+      tied_weight += w;
+      tied_side += s;
+    }
   }
   double capacity = (double)v->capacity;
   if (t.by_weight > 0 && tied_weight > 0)
