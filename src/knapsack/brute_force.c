@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/clones.h"
@@ -217,6 +218,22 @@ static uint64_t best_low(const knapsack_problem *p, unsigned low, uint64_t high)
   return found;
 }
 
+/* What is known without the subsets that nobody came to. */
+static dzo_status finish_early(knapsack_job *job, const knapsack_problem *p,
+                               knapsack_answer *answer) {
+  uint32_t order[BRUTE_ITEMS];
+  uint8_t taken[BRUTE_ITEMS];
+  DZO_TRY(knapsack_sort(job->context, p, order));
+  answer->bound = knapsack_dantzig(p, order);
+  knapsack_answer greedy = {.taken = taken};
+  knapsack_greedy(p, order, &greedy);
+  if (greedy.value > answer->value) {
+    memcpy(answer->taken, taken, p->items);
+    answer->value = greedy.value;
+  }
+  return DZO_OK;
+}
+
 /* Keep the set, and say what is proved. */
 static dzo_status finish(knapsack_job *job, const knapsack_problem *p, unsigned low,
                          brute_found best, knapsack_answer *answer) {
@@ -231,10 +248,7 @@ static dzo_status finish(knapsack_job *job, const knapsack_problem *p, unsigned 
     answer->nodes = UINT64_C(1) << p->items;
     return DZO_OK;
   }
-  uint32_t order[BRUTE_ITEMS];
-  DZO_TRY(knapsack_sort(job->context, p, order));
-  answer->bound = knapsack_dantzig(p, order);
-  return DZO_OK;
+  return finish_early(job, p, answer);
 }
 
 static dzo_status make_run(knapsack_job *job, const knapsack_problem *p, brute_run *run) {
