@@ -41,11 +41,12 @@ double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) 
   return levels * CPU_LEVEL + cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1));
 }
 
-dzo_status dense_rest_plan(dzo_context *context, const dense_rest *rest, uint32_t spans,
+dzo_status dense_rest_plan(knapsack_job *job, const dense_rest *rest, uint32_t spans,
                            uint64_t enough, dense_plan *plan) {
   double longest = (double)-(DENSE_LEAST + 1) / (rest->rate > 1 ? rest->rate : 1);
   *plan = (dense_plan){
-      .context = context,
+      .context = job->context,
+      .job = job,
       .items = rest->items,
       .weight = rest->weight,
       .value = rest->value,
@@ -115,9 +116,9 @@ static dzo_status try_for(search *s, int64_t known, dense_plan *plan) {
   int64_t value = known - s->rest.value_fixed;
   bool found = s->rest.items == 0 && s->rest.room_left >= 0 && value < 0;
   dzo_status status = DZO_OK;
-  if (!plan->complete)
+  if (!plan->complete && !knapsack_must_stop(s->job))
     status = dzo_fail(s->job->context, DZO_E_MEMORY, "a table of capacities is too large");
-  else if (found)
+  else if (found || !plan->complete)
     value = 0;
   else if (s->rest.items > 0 && is_reached(plan))
     status = dense_fill(s->job, &s->rest, plan, &value, s->chosen, &found, answer);
@@ -148,18 +149,14 @@ static void reduce(search *s, int64_t known) {
 /* The rest for sets worth more than `known`, and its plan: complete, or it has more cells than
  * `enough`. A sharp plan is made where a rough one has many cells. */
 static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
-  dzo_context *context = s->job->context;
   reduce(s, known);
-  DZO_TRY(dense_rest_plan(context, &s->rest, ROUGH_SPANS, enough, plan));
+  DZO_TRY(dense_rest_plan(s->job, &s->rest, ROUGH_SPANS, enough, plan));
   uint32_t spans = PLAN_SPANS / (s->rest.items + 1);
   spans = spans < SHARP_SPANS ? spans : SHARP_SPANS;
-  /* Where most capacities matter, they do however closely one looks. */
-  bool is_full =
-      plan->complete && plan->cells / 2 > (uint64_t)s->rest.capacity / 16 * s->rest.items;
-  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS || is_full)
+  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS || is_full(s, plan))
     return DZO_OK;
   dense_plan_free(plan);
-  return dense_rest_plan(context, &s->rest, spans, enough, plan);
+  return dense_rest_plan(s->job, &s->rest, spans, enough, plan);
 }
 
 /* Seconds and memory for a plan. */

@@ -100,15 +100,22 @@ static bool intersect(span_list *list, uint64_t first, const span_list *other, u
   return true;
 }
 
+/* Has the job been stopped? Then the plan stays incomplete. */
+static bool is_stopped(dense_plan *plan) {
+  if (plan->job != NULL && knapsack_must_stop(plan->job))
+    plan->complete = false;
+  return !plan->complete;
+}
+
 /* Which weights can the first items have? A rough answer, which keeps the others short. */
-static bool look_forth(const dense_plan *plan, int64_t high, span_list *list, uint64_t *first) {
+static bool look_forth(dense_plan *plan, int64_t high, span_list *list, uint64_t *first) {
   if (!make_room(list, 1))
     return false;
   list->span[list->count++] = (dense_span){0, 0, 0, 0};
   first[0] = 0;
   first[1] = 1;
   int64_t gap = 0;
-  for (uint32_t j = 0; j < plan->items; j++) {
+  for (uint32_t j = 0; j < plan->items && !is_stopped(plan); j++) {
     if (!unite(list, first[j], first[j + 1], plan->weight[j], 0, high))
       return false;
     thin_out(list, first[j + 1], plan->most, &gap);
@@ -118,7 +125,7 @@ static bool look_forth(const dense_plan *plan, int64_t high, span_list *list, ui
 }
 
 /* From which of them can the goal be reached? Levels stand in falling order: first[items] = 0. */
-static bool look_back(const dense_plan *plan, int64_t low, int64_t high, const span_list *forth,
+static bool look_back(dense_plan *plan, int64_t low, int64_t high, const span_list *forth,
                       const uint64_t *forth_first, span_list *list, uint64_t *first) {
   if (!make_room(list, 1))
     return false;
@@ -126,7 +133,7 @@ static bool look_back(const dense_plan *plan, int64_t low, int64_t high, const s
   first[plan->items] = 0;
   uint64_t begin = 0;
   int64_t gap = 0;
-  for (uint32_t j = plan->items; j-- > 0;) {
+  for (uint32_t j = plan->items; j-- > 0 && !is_stopped(plan);) {
     uint64_t end = list->count;
     if (!unite(list, begin, end, -plan->weight[j], 0, high) ||
         !intersect(list, end, forth, forth_first[j], forth_first[j + 1]))
@@ -190,7 +197,7 @@ static bool look_ahead(dense_plan *plan, const span_list *back, const uint64_t *
   for (uint32_t j = 0; j < plan->items; j++) {
     uint64_t begin = plan->first[j], end = plan->first[j + 1];
     uint64_t width = 0;
-    if (plan->complete) {
+    if (!is_stopped(plan)) {
       if (!unite(list, begin, end, plan->weight[j], 0, INT64_MAX - 1) ||
           !intersect(list, end, back, back_first[j + 1], back_first[j]))
         return false;

@@ -25,6 +25,7 @@ typedef struct dense_span {
 
 typedef struct dense_plan {
   dzo_context *context;
+  knapsack_job *job; /* which may have to stop; NULL: none */
   uint32_t items;
   const int64_t *weight; /* [items] in the table's order */
   const int64_t *value;  /* [items] */
@@ -44,9 +45,9 @@ typedef struct dense_plan {
 #define DENSE_WIDEST ((uint64_t)1 << 40)
 
 /* The plan for a goal of the weights low .. high. Its last level is empty where the goal cannot be
- * reached. Stops, with what there is, as soon as it has more than `enough` cells or a level is
- * too wide: it is not complete then, its cells are UINT64_MAX, and its last levels empty. The
- * fields up to `longest` come in. */
+ * reached. Stops as soon as it has more than `enough` cells, a level is too wide, or the job is
+ * stopped: it is not complete then, its cells are UINT64_MAX, and its last levels empty. The fields
+ * up to `longest` come in. */
 dzo_status dense_plan_make(dense_plan *plan, int64_t low, int64_t high, uint64_t enough);
 void dense_plan_free(dense_plan *plan);
 
