@@ -145,6 +145,20 @@ typedef struct sides {
   bool done[2];
 } sides;
 
+/* Bound and base, in 64 bits where an item's worth fits: multipliers that prove a kind to be empty
+ * may be large. */
+static void bound_kind(core_frame *f, const core_frame *plain) {
+  const core_level *v = f->level;
+  int64_t most = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    int64_t side = f->side[i] < 0 ? -f->side[i] : f->side[i];
+    most = side > most ? side : most;
+  }
+  f->wide = plain->wide || f->by_side * most >= narrow_most ||
+            f->by_weight * v->weight_max >= narrow_most;
+  core_frame_bound(f);
+}
+
 /* Where values are weights + common * side, the multipliers 1 and common make
  * all items worth 0, and no others do better. */
 static void set_multipliers(core_frame *f, const core_frame *plain, double plain_side,
@@ -155,25 +169,12 @@ static void set_multipliers(core_frame *f, const core_frame *plain, double plain
   } else {
     core_multipliers(f, plain, plain_side, key, weight);
   }
-  core_frame_bound(f);
+  bound_kind(f, plain);
   if (f->bound >= plain->bound) { /* only rounded so */
     f->by_weight = plain->by_weight;
     f->by_side = 0;
-    core_frame_bound(f);
+    bound_kind(f, plain);
   }
-}
-
-/* Are sums with these multipliers narrow? Those that prove a kind to be empty
- * may be large. */
-static void choose_width(core_frame *f) {
-  const core_level *v = f->level;
-  int64_t most = 0;
-  for (uint32_t i = 0; i < v->items; i++) {
-    int64_t side = f->side[i] < 0 ? -f->side[i] : f->side[i];
-    most = side > most ? side : most;
-  }
-  if (f->by_side * most >= narrow_most || f->by_weight * v->weight_max >= narrow_most)
-    f->wide = true;
 }
 
 static dzo_status open_kind(sides *s, int k, const core_frame *plain, double plain_side,
@@ -185,7 +186,6 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, double pla
   memcpy(f->base, plain->base, v->items);
   f->scale = plain->scale;
   f->plain = plain->plain;
-  f->wide = true;
   f->side = s->side[k];
   f->limit = limit;
   dzo_context *context = v->run->context;
@@ -194,8 +194,6 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, double pla
   dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK) {
     set_multipliers(f, plain, plain_side, common, key, weight);
-    f->wide = plain->wide;
-    choose_width(f);
     core_frame_reduce(f, true);
   }
   dzo_free(key);
@@ -211,7 +209,7 @@ static double side_of_plain(const core_frame *plain, const int32_t *side) {
   double part = 0;
   for (uint32_t i = 0; i < v->items; i++) {
     sum += plain->base[i] ? side[i] : 0;
-    if (!plain->base[i] && core_worth(plain, i) == 0)
+    if (!plain->base[i] && core_rough_worth(plain, i) == 0)
       part = (double)side[i] * (double)left / (double)v->weight[i];
   }
   return (double)sum + part;
