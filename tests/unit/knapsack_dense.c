@@ -19,11 +19,11 @@
 #include "knapsack_checks.h"
 
 #if defined(DZO_TEST_TINY)
-enum { ROUNDS = 1, RANGE = 100, GROUPED = 2 };
+enum { ROUNDS = 1, RANGE = 100, GROUPED = 2, FAILURES = 2 };
 #elif defined(DZO_TEST_SMALL)
-enum { ROUNDS = 3, RANGE = 1000, GROUPED = 6 };
+enum { ROUNDS = 3, RANGE = 1000, GROUPED = 6, FAILURES = 16 };
 #else
-enum { ROUNDS = 12, RANGE = 10000, GROUPED = 24 };
+enum { ROUNDS = 12, RANGE = 10000, GROUPED = 24, FAILURES = 8 };
 #endif
 
 static const dzo_device devices[] = {DZO_DEVICE_CPU, DZO_DEVICE_CUDA, DZO_DEVICE_HYBRID};
@@ -207,7 +207,7 @@ static void test_failing_gpu(void **state) {
   random_knapsack k;
   grouped(5, 20, 3000, 1, &k);
   dzo_status status = DZO_E_DEVICE;
-  for (uint64_t operation = 1; status != DZO_OK; operation += operation < 16 ? 1 : 61) {
+  for (uint64_t operation = 1; status != DZO_OK; operation += operation < FAILURES ? 1 : 61) {
     dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
     if (context == NULL)
       break;
