@@ -143,6 +143,9 @@ typedef struct sides {
   core_frame kind[2];
   int32_t *side[2];
   bool done[2];
+  const core_frame *plain;
+  double plain_side;
+  bool counts; /* the side is the number of items */
 } sides;
 
 /* Bound and base, in 64 bits where an item's worth fits: multipliers that prove a kind to be empty
@@ -177,6 +180,23 @@ static void set_multipliers(core_frame *f, const core_frame *plain, double plain
   }
 }
 
+static dzo_status set_kind(core_frame *f, const core_frame *plain, double plain_side,
+                           int64_t common, bool *done) {
+  core_level *v = f->level;
+  dzo_context *context = v->run->context;
+  double *key = dzo_alloc(context, v->items, sizeof *key);
+  int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
+  dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
+  if (status == DZO_OK) {
+    set_multipliers(f, plain, plain_side, common, key, weight);
+    core_frame_reduce(f, true);
+  }
+  dzo_free(key);
+  dzo_free(weight);
+  *done = status == DZO_OK && core_is_proved(f);
+  return status;
+}
+
 static dzo_status open_kind(sides *s, int k, const core_frame *plain, double plain_side,
                             int64_t common, int64_t limit) {
   core_level *v = s->level;
@@ -188,18 +208,7 @@ static dzo_status open_kind(sides *s, int k, const core_frame *plain, double pla
   f->plain = plain->plain;
   f->side = s->side[k];
   f->limit = limit;
-  dzo_context *context = v->run->context;
-  double *key = dzo_alloc(context, v->items, sizeof *key);
-  int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
-  dzo_status status = key == NULL || weight == NULL ? v->run->status = DZO_E_MEMORY : DZO_OK;
-  if (status == DZO_OK) {
-    set_multipliers(f, plain, plain_side, common, key, weight);
-    core_frame_reduce(f, true);
-  }
-  dzo_free(key);
-  dzo_free(weight);
-  s->done[k] = status == DZO_OK && core_is_proved(f);
-  return status;
+  return set_kind(f, plain, plain_side, common, &s->done[k]);
 }
 
 /* How much side the plain bound's solution has. */
@@ -227,6 +236,9 @@ static dzo_status open_sides(sides *s, const core_frame *plain) {
     s->side[1][i] = -s->side[0][i];
   double plain_side = side_of_plain(plain, s->side[0]);
   int64_t limit = (int64_t)floor(plain_side);
+  s->plain = plain;
+  s->plain_side = plain_side;
+  s->counts = common == 0;
   DZO_TRY(open_kind(s, 0, plain, plain_side, common, limit));
   return open_kind(s, 1, plain, -plain_side, -common, -(limit + 1));
 }
@@ -267,17 +279,29 @@ static dzo_status take_step(core_frame *f, const step *one, bool *done) {
                                 : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
 }
 
+static dzo_status lower_limit(sides *s) {
+  core_frame *f = &s->kind[0];
+  f->limit--;
+  memcpy(f->base, s->plain->base, s->level->items);
+  return set_kind(f, s->plain, s->plain_side, 0, &s->done[0]);
+}
+
+static dzo_status split_fullest(sides *s);
+
 /* Both kinds, with more and more states. */
 static dzo_status prove_sides(sides *s) {
   static const step steps[] = {{false, NEAR_STATES, UINT64_MAX},
                                {true, EASY_STATES, SIDE_WORK},
                                {false, SIDE_STATES, UINT64_MAX},
                                {true, UINT64_MAX, UINT64_MAX}};
-  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    if (steps[i].states == UINT64_MAX)
+      DZO_TRY(split_fullest(s));
     for (int k = 0; k < 2; k++) {
       int kind = s->kind[0].count <= s->kind[1].count ? k : 1 - k;
       DZO_TRY(take_step(&s->kind[kind], &steps[i], &s->done[kind]));
     }
+  }
   return DZO_OK;
 }
 
@@ -345,6 +369,74 @@ static void put_back(const core_frame *f, part *p) {
     for (uint32_t i = 0; i < f->count; i++)
       v->best_set[f->order[i]] = p->level.best_set[i];
   }
+}
+
+/* Where no more than `limit` items fit, those sets that have so many are a problem of their own:
+ * the lightest ones nearly fill the capacity, so an item may only come or go if the exchange for
+ * the next one at the limit fits. The free ones go to g, the others are as they must be in its
+ * base. */
+static bool free_fullest(const core_level *v, int64_t limit, const core_ranked *by_weight,
+                         core_frame *g) {
+  int64_t room = v->capacity;
+  for (int64_t i = 0; i < limit; i++)
+    room -= v->weight[by_weight[i].item];
+  int64_t last = v->weight[by_weight[limit - 1].item], next = v->weight[by_weight[limit].item];
+  g->count = 0;
+  g->base_value = g->base_weight = 0;
+  for (uint32_t i = 0; i < v->items && room >= 0; i++) {
+    uint32_t item = by_weight[i].item;
+    bool in = i < limit;
+    int64_t exchange = in ? next - v->weight[item] : v->weight[item] - last;
+    g->base[item] = in;
+    g->base_value += in ? v->value[item] : 0;
+    g->base_weight += in ? v->weight[item] : 0;
+    g->order[g->count] = item;
+    g->count += exchange <= room;
+  }
+  return room >= 0;
+}
+
+static dzo_status solve_fullest(core_level *v, int64_t limit, core_frame *g, bool *done) {
+  core_run *run = v->run;
+  core_ranked *r = dzo_alloc(run->context, 2 * (uint64_t)v->items, sizeof *r);
+  if (r == NULL)
+    return run->status = DZO_E_MEMORY;
+  for (uint32_t i = 0; i < v->items; i++)
+    r[i] = (core_ranked){(double)v->weight[i], i};
+  core_sort(r, v->items, r + v->items);
+  bool any = free_fullest(v, limit, r, g);
+  dzo_free(r);
+  *done = !any || g->count == 0;
+  if (*done || g->count > v->items / 10 * 9)
+    return DZO_OK;
+  part p = {0};
+  dzo_status status = cut_out(g, &p);
+  if (status == DZO_OK)
+    status = core_level_solve(&p.level, done);
+  if (p.level.best_set != NULL)
+    put_back(g, &p);
+  dzo_free(p.numbers);
+  dzo_free(p.level.best_set);
+  return status;
+}
+
+/* If the first kind alone is left: without its sets of the most items. */
+static dzo_status split_fullest(sides *s) {
+  core_frame *f = &s->kind[0];
+  core_level *v = s->level;
+  s->done[0] = s->done[0] || core_is_proved(f);
+  if (s->done[0] || !s->done[1] || !s->counts || f->limit < 1 || f->limit >= v->items ||
+      v->weight_max >= INT64_C(1) << 53 || v->run->stopped)
+    return DZO_OK;
+  core_frame g = *f;
+  g.base = NULL;
+  g.order = NULL;
+  dzo_status status = hold_frame(&g);
+  bool done = false;
+  if (status == DZO_OK)
+    status = solve_fullest(v, f->limit, &g, &done);
+  free_frame(&g);
+  return status == DZO_OK && done ? lower_limit(s) : status;
 }
 
 static dzo_status solve_joined(core_level *v, const core_groups *g, bool *done) {
