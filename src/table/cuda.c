@@ -84,13 +84,15 @@ static dzo_status create(const table_plan *plan, void **out) {
   return table_gpu_create(plan, NULL, out);
 }
 
-/* Those in host memory were checked there. The counters lend a word. */
+/* Those in host memory were checked there. The counters lend two words. */
 static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
-  uint64_t *first = &g->counters->found;
+  uint64_t *first = &g->counters->found, *stores = &g->counters->inserted;
   DZO_TRY(dzo_unit_fill(g->unit, 0, first, 0xff, sizeof *first));
-  DZO_TRY(table_gpu_check_codes(g->unit, batch->operations, batch->count, first));
+  DZO_TRY(dzo_unit_fill(g->unit, 0, stores, 0, sizeof *stores));
+  DZO_TRY(table_gpu_check_codes(g->unit, batch->operations, batch->count, first, stores));
   DZO_TRY(table_gpu_read_counters(g));
   DZO_TRY(dzo_unit_wait(g->unit, 0));
+  g->stores = g->seen->inserted;
   if (g->seen->found == UINT64_MAX)
     return DZO_OK;
   return dzo_fail(g->context, DZO_E_ARGUMENT,
@@ -100,6 +102,7 @@ static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
 
 static dzo_status run(void *state, dzo_table_batch *batch) {
   table_gpu *g = state;
+  g->stores = batch->count;
   if (batch->operations != NULL && dzo_unit_owns(g->unit, batch->operations))
     DZO_TRY(check_codes(g, batch));
   return table_gpu_run(g, batch);

@@ -20,6 +20,7 @@ typedef struct table_gpu_sizes {
   uint32_t region_slots; /* of a region, at most */
   uint64_t piece;        /* queries of a batch in GPU memory done at a time */
   uint64_t host_piece;   /* in host memory */
+  uint64_t parted;       /* stores fewer than these are brought to parts, if not those: */
   uint64_t direct;       /* queries fewer than these are not brought to parts or regions */
   uint64_t heavy;        /* queries fewer than these are not looked at for shared keys */
 } table_gpu_sizes;
@@ -33,6 +34,7 @@ typedef struct table_gpu {
   table_gpu_sizes sizes;
   table_layout t;
   uint64_t pairs;
+  uint64_t stores;          /* of the batch, queries that may make a new key, at most */
   double fresh;             /* of the last piece's queries, how many made a new key */
   table_counters *counters; /* in device memory */
   table_counters *seen;     /* what they were; pinned */
@@ -90,8 +92,9 @@ typedef struct table_piece {
   table_batch_run run;
   bool loose;          /* an ERASE that frees slots from anywhere */
   bool straight;       /* a change that is not brought to regions, */
+  bool parted;         /* if at all, to parts that the cache holds, */
   table_direct direct; /* but done by this */
-  bool mixed; /* the keys are mixed already */
+  bool mixed;          /* the keys are mixed already */
   table_heavy heavy;
 } table_piece;
 
@@ -108,11 +111,12 @@ dzo_status table_piece_rescue(table_gpu *g, const void *spill, uint64_t count);
 
 /* ---- gpu_direct.c ---------------------------------------------------------------------------- */
 
-/* Is the piece better done without regions? For stores, behind make_room(). */
-bool table_direct_suits(const table_gpu *g, const table_piece *piece);
+/* Is the piece better done without regions? Sets piece->parted. For stores, behind make_room(). */
+bool table_direct_suits(const table_gpu *g, table_piece *piece);
 /* It would, and the workspace is large enough. */
 bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count);
-/* DZO_E_MEMORY: there is no workspace for it, and nothing has been done. */
+/* With the piece's partition described. DZO_E_MEMORY: there is no workspace for it, and nothing has
+ * been done. */
 dzo_status table_direct_start(table_gpu *g, table_piece *piece);
 /* With the counters as they were read. */
 dzo_status table_direct_finish(table_gpu *g, table_piece *piece);
@@ -120,8 +124,8 @@ dzo_status table_direct_finish(table_gpu *g, table_piece *piece);
 /* ---- gpu_heavy.c ----------------------------------------------------------------------------- */
 
 bool table_heavy_is_worth(const table_gpu *g, const table_piece *piece);
-/* Where many queries of a piece that is worth looking at share keys: makes it one of a query a key. `bytes`: workspace that
- * the piece itself takes at most. Else it is left as it is. */
+/* Where many queries of a piece that is worth looking at share keys: makes it one of a query a key.
+ * `bytes`: workspace that the piece itself takes at most. Else it is left as it is. */
 dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t bytes);
 /* The piece takes so much workspace: its queries must not lie there. */
 dzo_status table_heavy_keep(table_gpu *g, table_piece *piece, uint64_t bytes);

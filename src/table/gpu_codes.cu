@@ -8,18 +8,23 @@
 enum { THREADS = 256, BLOCKS = 16 };
 
 static __global__ void __launch_bounds__(THREADS)
-    table_check_codes(const uint8_t *codes, u64 count, u64 *first) {
+    table_check_codes(const uint8_t *codes, u64 count, u64 *first, u64 *stores) {
+  u32 mine = 0;
   for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
-    if (codes[i] < DZO_TABLE_MIXED)
-      continue;
-    atomicMin(first, i);
-    return;
+    u32 code = codes[i];
+    mine += code != DZO_TABLE_FIND && code != DZO_TABLE_ERASE;
+    if (code >= DZO_TABLE_MIXED)
+      atomicMin(first, i);
   }
+  __syncwarp();
+  mine = __reduce_add_sync(DZO_WARP_ALL, mine);
+  if (dzo_lane() == 0 && mine > 0)
+    atomicAdd(stores, (u64)mine);
 }
 
 dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
-                                 uint64_t *first) {
+                                 uint64_t *first, uint64_t *stores) {
   u64 blocks = (count + THREADS - 1) / THREADS, most = BLOCKS * (u64)unit->processors;
   return DZO_LAUNCH(unit, 0, table_check_codes, blocks < most ? blocks : most, THREADS, codes,
-                    count, (u64 *)first);
+                    count, (u64 *)first, (u64 *)stores);
 }

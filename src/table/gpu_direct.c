@@ -4,31 +4,68 @@
 #include "table/gpu.h"
 #include "table/gpu_rest.h"
 
-/* Regions cost as much as there are of them; where queries are fewer than one for so many slots, or
- * where the second-level cache holds the table, they are not worth it. */
-enum { SPARSE = 16, SPARSER = 64 };
+/* Regions cost as much as there are of them: they are not worth it where queries are fewer than one
+ * for so many slots. Where the order of all queries of a key has to be found, it costs more. */
+enum { SPARSE = 12, SPARSE_ERASE = 32, SPARSE_ASSIGN = 64 };
 
 /* A fixed table that may have to refuse keys does it in regions. */
 static bool has_room(const table_gpu *g, const table_piece *piece) {
   if (piece->operation == DZO_TABLE_ERASE || !g->fixed)
     return true;
-  return g->pairs <= g->asked && piece->count <= g->asked - g->pairs;
+  uint64_t most = piece->count < g->stores ? piece->count : g->stores;
+  return g->pairs <= g->asked && most <= g->asked - g->pairs;
 }
 
+static uint64_t slots_each(int operation, bool ordered) {
+  if (operation == DZO_TABLE_ASSIGN && ordered)
+    return SPARSE_ASSIGN;
+  return operation == DZO_TABLE_ERASE ? SPARSE_ERASE : SPARSE;
+}
+
+static bool is_cached(const table_gpu *g) {
+  return table_gpu_slots(g) * table_gpu_slot_bytes(g) <= g->unit->cache;
+}
+
+/* Many queries for a table of few regions would have few blocks. */
 static bool is_small(const table_gpu *g, int operation, bool ordered, uint64_t count) {
-  uint64_t slots = table_gpu_slots(g);
-  bool slow = operation == DZO_TABLE_ERASE || (operation == DZO_TABLE_ASSIGN && ordered);
-  return count <= slots / (slow ? SPARSER : SPARSE) ||
-         (!slow && slots * table_gpu_slot_bytes(g) <= g->unit->cache);
+  uint64_t slots = table_gpu_slots(g), each = slots_each(operation, ordered);
+  return count <= slots / each || (each == SPARSE && count > 2 * slots && is_cached(g));
 }
 
-/* Queries that were made one a key come in an order that the cache likes. */
-bool table_direct_suits(const table_gpu *g, const table_piece *piece) {
-  if (piece->operation == DZO_TABLE_MIXED || !has_room(g, piece))
+/* Batches between that and what regions are better for: stores in tables that stay half empty, so
+ * that few pairs have to move. */
+static bool is_medium(const table_gpu *g, int operation, bool ordered, uint64_t count) {
+  uint64_t slots = table_gpu_slots(g);
+  if (operation == DZO_TABLE_ERASE || (operation == DZO_TABLE_ASSIGN && ordered))
     return false;
   if (g->sizes.direct > 0)
-    return piece->count < g->sizes.direct;
-  return piece->heavy.used || is_small(g, piece->operation, piece->ordered, piece->count);
+    return count < g->sizes.parted;
+  return count <= slots / 3 && 5 * (g->pairs + count) <= 3 * slots;
+}
+
+/* Mixed batches in some order of the operations: words of 32 bits take it in their stride. */
+static bool suits_mixed(const table_gpu *g, table_piece *piece) {
+  if (piece->ordered || g->wide || g->t.over_count > 0)
+    return false;
+  piece->parted = g->sizes.direct > 0 ? piece->count < g->sizes.parted
+                                      : !is_small(g, DZO_TABLE_INSERT, false, piece->count);
+  return true;
+}
+
+/* Queries that were made one a key need no order. */
+bool table_direct_suits(const table_gpu *g, table_piece *piece) {
+  piece->parted = false;
+  if (!has_room(g, piece))
+    return false;
+  if (piece->operation == DZO_TABLE_MIXED)
+    return suits_mixed(g, piece);
+  bool ordered = piece->ordered && !piece->heavy.used;
+  bool small =
+      (piece->heavy.used && is_cached(g)) || is_small(g, piece->operation, ordered, piece->count);
+  if (g->sizes.direct > 0)
+    small = piece->count < g->sizes.direct;
+  piece->parted = !small && is_medium(g, piece->operation, ordered, piece->count);
+  return small || piece->parted;
 }
 
 bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count) {
@@ -44,27 +81,48 @@ static uint32_t salt_of(const table_gpu *g, const void *workspace) {
   return (uint32_t)(table_hash((uint64_t)(uintptr_t)workspace, x) >> 32);
 }
 
+/* Queries in the order of the parts, and answers in that order, too. */
+static dzo_status bring_to_parts(table_gpu *g, table_piece *piece) {
+  table_partition *p = &piece->partition;
+  table_direct *d = &piece->direct;
+  DZO_TRY(table_partition_run(g->unit, p, piece->keys, piece->mixed, piece->values, d->value,
+                              piece->codes));
+  d->items = p->items[p->at];
+  d->codes = p->coded ? p->codes[p->at] : NULL;
+  d->results = p->results ? p->values[0] : NULL;
+  d->answers = piece->answers != NULL ? p->answers[0] : NULL;
+  return DZO_OK;
+}
+
 dzo_status table_direct_start(table_gpu *g, table_piece *piece) {
   table_direct *d = &piece->direct;
   *d = (table_direct){.operation = piece->operation,
                       .count = (uint32_t)piece->count,
-                      .keys = piece->keys,
-                      .values = piece->values,
                       .value = piece->operation == DZO_TABLE_ADD ? 1 : 0,
                       .mixed = piece->mixed,
                       .ordered = piece->ordered && !piece->heavy.used,
+                      .codes = piece->codes,
+                      .results = piece->results,
                       .answers = piece->answers,
                       .counters = g->counters};
-  uint64_t bytes = table_direct_place(&g->t, g->wide, d, NULL);
+  table_partition *p = &piece->partition;
+  uint64_t parts = piece->parted ? table_partition_place(g->unit, p, NULL) : 0;
+  uint64_t bytes = parts + table_direct_place(&g->t, g->wide, d, NULL);
   void *workspace;
   DZO_TRY(table_heavy_keep(g, piece, bytes));
   d->keys = piece->keys;
   d->values = piece->values;
   DZO_TRY(dzo_unit_workspace(g->unit, bytes, &workspace));
-  table_direct_place(&g->t, g->wide, d, workspace);
+  table_direct_place(&g->t, g->wide, d, (char *)workspace + parts);
   d->set.salt = salt_of(g, workspace);
+  if (piece->parted) {
+    table_partition_place(g->unit, p, workspace);
+    DZO_TRY(bring_to_parts(g, piece));
+  }
   if (piece->operation == DZO_TABLE_ERASE)
     return table_direct_erase(g->unit, &g->t, g->wide, d);
+  if (piece->operation == DZO_TABLE_MIXED)
+    return table_direct_mixed(g->unit, &g->t, d);
   return table_direct_store(g->unit, &g->t, g->wide, d);
 }
 
@@ -86,10 +144,12 @@ static bool may_spill(const table_gpu *g, uint64_t pairs) {
          bytes <= g->unit->workspace_bytes + dzo_unit_available(g->unit);
 }
 
-static dzo_status refuse_left(table_gpu *g, const table_direct *d, uint64_t left) {
-  g->seen->refused += left;
-  DZO_TRY(table_direct_refuse(g->unit, d, left));
-  return dzo_fail(g->context, DZO_E_MEMORY, "out of GPU memory (pairs beside their buckets)");
+/* Results, and answers as they were settled, in the order of the batch. */
+static dzo_status bring_back(table_gpu *g, table_piece *piece) {
+  if (!piece->parted || !piece->partition.back)
+    return DZO_OK;
+  return table_partition_back(g->unit, &piece->partition, piece->results, piece->answers,
+                              piece->codes);
 }
 
 dzo_status table_direct_finish(table_gpu *g, table_piece *piece) {
@@ -103,12 +163,18 @@ dzo_status table_direct_finish(table_gpu *g, table_piece *piece) {
   first.left -= refused;
   if (first.met > 0 || first.left > 0)
     DZO_TRY(table_direct_settle(g->unit, &g->t, g->wide, d, &first));
+  if (refused > 0)
+    DZO_TRY(table_direct_refuse(g->unit, d, refused));
+  DZO_TRY(bring_back(g, piece));
   if (first.left > 0) {
     DZO_TRY(table_gpu_read_counters(g));
     DZO_TRY(dzo_unit_wait(g->unit, 0));
   }
-  g->pairs += g->seen->inserted;
+  g->pairs += g->seen->inserted - g->seen->erased;
+  g->seen->refused += refused;
   if (g->seen->spilled > 0)
     DZO_TRY(add_spill(g, d, g->seen->spilled));
-  return refused > 0 ? refuse_left(g, d, refused) : DZO_OK;
+  if (refused > 0)
+    return dzo_fail(g->context, DZO_E_MEMORY, "out of GPU memory (pairs beside their buckets)");
+  return DZO_OK;
 }

@@ -4,112 +4,9 @@
 #include "table/gpu_direct.h"
 
 #include "dzo/table.h"
-#include "table/gpu_direct.cuh"
+#include "table/gpu_direct_claim.cuh"
 
 enum { THREADS = TABLE_DIRECT_THREADS };
-
-/* ---- Claiming ---------------------------------------------------------------------------------
- */
-
-/* What became of a query: it met its key, whose value is *at; it claimed a slot; or it found none.
- */
-enum { MET, CLAIMED, LEFT };
-
-static __device__ __forceinline__ int claim_slot(u64 *slot, bool empty, u32 key, u32 value) {
-  u32 was = empty ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
-  u64 free = table_slot_of(was, (u32)table_word<u32>::FREE);
-  u64 old = atomicCAS(slot, free, table_slot_of(value, key));
-  return old == free ? CLAIMED : table_slot_key(old) == key ? MET : LEFT;
-}
-/* Nobody reads the value of a claimed slot before this kernel has ended. */
-static __device__ __forceinline__ int claim_slot(ulonglong2 *slot, bool, u64 key, u64 value) {
-  u64 *words = (u64 *)slot, old = atomicCAS(words + 1, (u64)table_word<u64>::FREE, key);
-  if (old == table_word<u64>::FREE)
-    dzo_store_shared(words, value);
-  return old == table_word<u64>::FREE ? CLAIMED : old == key ? MET : LEFT;
-}
-
-/* Tries the free slots of a bucket, in an order that depends on the key alone. */
-template <typename W, int S>
-static __device__ __forceinline__ int claim_in(typename table_word<W>::slot *bucket,
-                                               const table_seen &seen, W key, W value, W **at) {
-  u32 turn = (u32)(key * 0x9e3779b1u >> 24) & (S - 1);
-  u32 free = (seen.free >> turn | seen.free << (S - turn)) & ((1u << S) - 1);
-  for (; free != 0; free &= free - 1) {
-    u32 i = ((u32)__ffs((int)free) - 1 + turn) & (S - 1);
-    int outcome = claim_slot(bucket + i, (seen.empty >> i & 1) != 0, key, value);
-    *at = table_value_of<W>(bucket + i);
-    if (outcome != LEFT)
-      return outcome;
-  }
-  return LEFT;
-}
-
-/* The lone pair has its slot to itself, with 0 as its key. */
-static __device__ int claim_side(table_pair<u32> *side, u32 value) {
-  u64 *slot = (u64 *)side;
-  for (u64 old = dzo_load_shared(slot);;) {
-    if (table_slot_key(old) != table_word<u32>::FREE)
-      return MET;
-    u64 now = atomicCAS(slot, old, table_slot_of(value, 0u));
-    if (now == old)
-      return CLAIMED;
-    old = now;
-  }
-}
-static __device__ int claim_side(table_pair<u64> *side, u64 value) {
-  if (atomicCAS((u64 *)&side->key, (u64)table_word<u64>::FREE, 0ull) != table_word<u64>::FREE)
-    return MET;
-  dzo_store_shared((u64 *)&side->value, value);
-  return CLAIMED;
-}
-
-template <typename W>
-static __device__ __forceinline__ int meet(typename table_word<W>::slot *bucket, u32 equal,
-                                           W **at) {
-  *at = table_value_of<W>(bucket + (__ffs((int)equal) - 1));
-  return MET;
-}
-
-/* Slots are only taken while this runs, and a key stays in its slot. So whoever has seen that a key
- * is in neither bucket and then tries their free slots in the key's order either takes the first
- * that is free or meets another query of the key there, even if what it saw was older. */
-template <typename W, int S>
-static __device__ __forceinline__ int claim(const table_layout &t, W key, W value, W **at) {
-  if (key == table_word<W>::FREE) {
-    *at = &table_side<W>(t)->value;
-    return claim_side(table_side<W>(t), value);
-  }
-  table_direct_place_of<W> p = table_direct_places<W, S>(t, key);
-  typename table_word<W>::slot *one = p.region + p.first * S, *two = p.region + p.second * S;
-  table_bucket<W, S> bucket;
-  table_seen first, second = {0, 0, 0};
-  table_load_stale<S>(one, &bucket);
-  first = table_look<W, S>(bucket, key);
-  if (first.equal != 0)
-    return meet<W>(one, first.equal, at);
-  if (first.empty == 0) {
-    table_load_stale<S>(two, &bucket);
-    second = table_look<W, S>(bucket, key);
-    if (second.equal != 0)
-      return meet<W>(two, second.equal, at);
-    u64 over = t.over_count > 0 ? table_direct_over(t, key) : 0;
-    *at = (W *)t.over_values + over;
-    if (over < t.over_count)
-      return MET;
-  }
-  int outcome = claim_in<W, S>(one, first, key, value, at);
-  if (outcome != LEFT)
-    return outcome;
-  if (first.empty != 0) {
-    /* Others took its slots since. Only their keys can have gone on to the second. */
-    table_load_now<S>(two, &bucket);
-    second = table_look<W, S>(bucket, key);
-    if (second.equal != 0)
-      return meet<W>(two, second.equal, at);
-  }
-  return claim_in<W, S>(two, second, key, value, at);
-}
 
 /* ---- The first pass ---------------------------------------------------------------------------
  */
@@ -123,20 +20,6 @@ static __device__ __forceinline__ bool is_noted(const table_direct &d) {
   return sizeof(W) == 8 || (d.ordered && d.answers != NULL);
 }
 
-/* A place in the list for each thread that wants one: one atomic a block. All threads. */
-static __device__ __forceinline__ u32 places_for(bool wants, u32 *s_count, u32 *s_base,
-                                                 uint64_t *counter) {
-  u32 votes = __ballot_sync(DZO_WARP_ALL, wants), place = 0;
-  if (dzo_lane() == 0 && votes != 0)
-    place = atomicAdd(s_count, (u32)__popc(votes));
-  place = __shfl_sync(DZO_WARP_ALL, place, 0) + (u32)__popc(votes & dzo_lanes_below());
-  __syncthreads();
-  if (threadIdx.x == 0 && *s_count > 0)
-    *s_base = (u32)atomicAdd((u64 *)counter, (u64)*s_count);
-  __syncthreads();
-  return *s_base + place;
-}
-
 template <typename W, int S, int OPERATION>
 static __global__ void __launch_bounds__(THREADS) direct_store(table_layout t, table_direct d) {
   __shared__ u32 s_count[2], s_base[2], s_sum[2];
@@ -144,32 +27,32 @@ static __global__ void __launch_bounds__(THREADS) direct_store(table_layout t, t
     s_count[threadIdx.x] = s_base[threadIdx.x] = s_sum[threadIdx.x] = 0;
   __syncthreads();
   u32 i = blockIdx.x * THREADS + threadIdx.x;
-  int outcome = MET;
+  int outcome = TABLE_MET;
   bool live = i < d.count, noted = false;
   if (live) {
     W key = table_direct_key<W>(t, d, i), value = table_direct_value<W>(d, i), *at = NULL;
-    outcome = claim<W, S>(t, key, value, &at);
-    noted = outcome == MET && is_noted<W, OPERATION>(d);
-    if (OPERATION != DZO_TABLE_INSERT && outcome == MET &&
+    outcome = table_direct_claim<W, S>(t, key, value, &at);
+    noted = outcome == TABLE_MET && is_noted<W, OPERATION>(d);
+    if (OPERATION != DZO_TABLE_INSERT && outcome == TABLE_MET &&
         (OPERATION == DZO_TABLE_ASSIGN ? !noted : sizeof(W) == 4))
       table_direct_combine<W>(OPERATION, at, value);
     if (d.answers != NULL)
-      d.answers[i] = outcome == CLAIMED ? DZO_TABLE_INSERTED : DZO_TABLE_FOUND;
+      d.answers[i] = outcome == TABLE_CLAIMED ? DZO_TABLE_INSERTED : DZO_TABLE_FOUND;
   }
-  bool left = live && outcome == LEFT, claimed = live && outcome == CLAIMED;
+  bool left = live && outcome == TABLE_LEFT, claimed = live && outcome == TABLE_CLAIMED;
   u32 claims = __ballot_sync(DZO_WARP_ALL, claimed);
   if (d.ordered && dzo_lane() == 0 && live)
     d.claims[i / 32] = claims;
   if (__syncthreads_or(noted || left)) {
-    u32 place = places_for(noted, &s_count[0], &s_base[0], &d.counters->met);
+    u32 place = table_direct_list(noted, &s_count[0], &s_base[0], &d.counters->met);
     if (noted)
       d.noted[place] = i;
-    place = places_for(left, &s_count[1], &s_base[1], &d.counters->left);
+    place = table_direct_list(left, &s_count[1], &s_base[1], &d.counters->left);
     if (left)
       d.noted[d.count - 1 - place] = i;
   }
   table_direct_count(&s_sum[0], &d.counters->inserted, claimed);
-  table_direct_count(&s_sum[1], &d.counters->found, live && outcome == MET);
+  table_direct_count(&s_sum[1], &d.counters->found, live && outcome == TABLE_MET);
 }
 
 template <typename W, int S>

@@ -11,13 +11,22 @@ enum { TABLE_DIRECT_THREADS = 256 };
 
 /* Query i. */
 template <typename W>
+static __device__ __forceinline__ table_pair<W> table_direct_item(const table_direct &d, u32 i) {
+  typename table_word<W>::slot item = __ldcs((const typename table_word<W>::slot *)d.items + i);
+  return {table_slot_value(item), table_slot_key(item)};
+}
+template <typename W>
 static __device__ __forceinline__ W table_direct_key(const table_layout &t, const table_direct &d,
                                                      u32 i) {
+  if (d.items != NULL)
+    return table_direct_item<W>(d, i).key;
   W key = __ldcs((const W *)d.keys + i);
   return d.mixed ? key : table_mixed(key, t.mix);
 }
 template <typename W>
 static __device__ __forceinline__ W table_direct_value(const table_direct &d, u32 i) {
+  if (d.items != NULL)
+    return table_direct_item<W>(d, i).value;
   return d.values != NULL ? __ldcs((const W *)d.values + i) : (W)d.value;
 }
 
@@ -102,6 +111,38 @@ template <typename W, int S> static __device__ W *table_direct_find(const table_
   }
   u64 over = t.over_count > 0 ? table_direct_over(t, key) : 0;
   return over < t.over_count ? (W *)t.over_values + over : (W *)NULL;
+}
+
+/* Erases a key of 32 bits, where there is no overflow; of the queries of a key, the one that swaps
+ * its slot has found it. Slots only become free meanwhile, and EMPTY ones stay so: what was seen of
+ * a bucket, even some time ago, is enough to say that its pair may become EMPTY, and that a key is
+ * not there. */
+static __device__ bool table_direct_take_side(const table_layout &t) {
+  u64 gone = table_slot_of((u32)table_word<u32>::EMPTY, (u32)table_word<u32>::FREE);
+  u64 old = atomicExch((u64 *)table_side<u32>(t), gone);
+  return table_slot_key(old) != table_word<u32>::FREE;
+}
+template <int S>
+static __device__ __forceinline__ bool table_direct_take(const table_layout &t, u32 key) {
+  if (key == table_word<u32>::FREE)
+    return table_direct_take_side(t);
+  table_direct_place_of<u32> p = table_direct_places<u32, S>(t, key);
+  u32 number = p.first;
+  for (int choice = 0; choice < 2; choice++, number = p.second) {
+    u64 *at = p.region + number * S;
+    table_bucket<u32, S> bucket;
+    table_load_stale<S>(at, &bucket);
+    table_seen seen = table_look<u32, S>(bucket, key);
+    if (seen.equal != 0) {
+      u32 now = seen.empty != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
+      u64 old = table_slot_of(table_value_at<u32, S>(bucket, seen.equal), key);
+      return atomicCAS(at + (__ffs((int)seen.equal) - 1), old,
+                       table_slot_of(now, (u32)table_word<u32>::FREE)) == old;
+    }
+    if (seen.empty != 0)
+      return false;
+  }
+  return false;
 }
 
 template <typename W>

@@ -33,17 +33,22 @@ typedef struct table_direct_set {
 typedef struct table_direct {
   int operation;
   uint32_t count;
+  const void *items;  /* not NULL: [count] pairs of mixed key and value, and not what follows */
   const void *keys;   /* [count] words, or mixed keys if `mixed` */
   const void *values; /* [count] words; NULL: all `value` */
   uint64_t value;
   bool mixed, ordered;
-  uint8_t *answers; /* NULL: not wanted */
+  const uint8_t *codes; /* [count] of a mixed batch */
+  void *results;        /* [count] words, of its finds; NULL: not wanted */
+  uint8_t *answers;     /* NULL: not wanted */
   table_counters *counters;
   /* In the workspace, by table_direct_place(). */
   uint32_t *noted;  /* [count] queries that met their key, from the front, */
                     /* and those that found no slot, from the back */
   uint32_t *claims; /* a bit for each query that claimed a slot */
   uint64_t *where;  /* ERASE: [count] the places that were found; nothing else is used then */
+  uint32_t *filter; /* bits for the keys that were claimed */
+  uint32_t filter_words;
   table_direct_set set;
   uint32_t *locks; /* a bit for each bucket */
   void *spill;     /* [count] slots */
@@ -57,6 +62,9 @@ uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, v
  * met and left. */
 dzo_status table_direct_store(dzo_unit *unit, const table_layout *t, bool wide,
                               const table_direct *d);
+/* MIXED, of 32-bit words, in any order, of a table without overflow: the same, and counts erased.
+ */
+dzo_status table_direct_mixed(dzo_unit *unit, const table_layout *t, const table_direct *d);
 /* What is left of it, for `met` queries of keys that were met and `left` that found no slot; of
  * those met, only as many as matter. Counts inserted, found, and spilled: pairs in `spill` that
  * have to go to the overflow. */

@@ -11,6 +11,8 @@ enum { NONE = 0xffffffff, LEAST_ROOM = 32 };
 /* Steps that a pair may go; fewer where so many have to that their keys must have been chosen. */
 enum { STEPS = 400, FEW_STEPS = 24, CROWD = 8, LEAST_CROWD = 4096 };
 
+static u64 blocks_for(u64 threads, u64 each) { return (threads + each - 1) / each; }
+
 /* ---- The set of the noted keys ----------------------------------------------------------------
  */
 
@@ -48,13 +50,43 @@ static __device__ __forceinline__ u32 noted(const table_direct &d, u32 n, u32 me
   return n < met ? d.noted[n] : d.noted[d.count - 1 - (n - met)];
 }
 
+/* A bit for each claimed key: most keys that were met are old, and need no entry. In the order of
+ * the mixed keys, in which batches that were brought to parts come. */
+template <typename W>
+static __device__ __forceinline__ u32 filter_bit(const table_direct &d, W key) {
+  return __umulhi((u32)(key >> (8 * sizeof(W) - 32)), d.filter_words * 32);
+}
+template <typename W>
+static __device__ __forceinline__ bool passes_filter(const table_direct &d, W key) {
+  u32 bit = filter_bit(d, key);
+  return d.filter == NULL || (dzo_load_shared(&d.filter[bit / 32]) >> (bit & 31) & 1) != 0;
+}
+
+static __device__ __forceinline__ bool is_claimer(const table_direct &d, u32 i) {
+  return i < d.count && (d.claims[i / 32] >> (i & 31) & 1) != 0;
+}
+
+template <typename W>
+static __global__ void __launch_bounds__(THREADS)
+    direct_mark_claims(table_layout t, table_direct d) {
+  u32 i = blockIdx.x * THREADS + threadIdx.x;
+  if (!is_claimer(d, i))
+    return;
+  u32 bit = filter_bit(d, table_direct_key<W>(t, d, i));
+  atomicOr(&d.filter[bit / 32], 1u << (bit & 31));
+}
+
 template <typename W>
 static __global__ void __launch_bounds__(THREADS)
     direct_note(table_layout t, table_direct d, u32 met, u32 left) {
   u32 n = blockIdx.x * THREADS + threadIdx.x;
   if (n >= met + left)
     return;
-  u32 i = noted(d, n, met), entry = entry_of(d.set, table_direct_key<W>(t, d, i), true);
+  u32 i = noted(d, n, met);
+  W key = table_direct_key<W>(t, d, i);
+  if (n < met && !passes_filter(d, key))
+    return;
+  u32 entry = entry_of(d.set, key, true);
   note_position(d, entry, i);
   if (d.set.sums != NULL && n >= met)
     table_direct_combine<W>(d.operation, (W *)d.set.sums + entry, table_direct_value<W>(d, i));
@@ -65,7 +97,7 @@ template <typename W>
 static __global__ void __launch_bounds__(THREADS)
     direct_note_claims(table_layout t, table_direct d) {
   u32 i = blockIdx.x * THREADS + threadIdx.x;
-  if (i >= d.count || (d.claims[i / 32] >> (i & 31) & 1) == 0)
+  if (!is_claimer(d, i))
     return;
   u32 entry = entry_of(d.set, table_direct_key<W>(t, d, i), false);
   if (entry == NONE)
@@ -103,9 +135,9 @@ static __global__ void __launch_bounds__(THREADS)
   W key = table_direct_key<W>(t, d, i);
   bool writes = aggregates;
   if (d.set.room > 0) {
-    u32 entry = entry_of(d.set, key, false);
-    writes = writes || decides(d, entry, i);
-    if (d.answers != NULL)
+    u32 entry = passes_filter(d, key) ? entry_of(d.set, key, false) : (u32)NONE;
+    writes = writes || (entry != NONE && decides(d, entry, i));
+    if (entry != NONE && d.answers != NULL)
       answer_first(d, entry, i);
   }
   if (writes)
@@ -308,6 +340,32 @@ static __global__ void __launch_bounds__(WALKERS)
     atomicAdd((u64 *)&d.counters->found, (u64)__popc(others));
 }
 
+/* Of a mixed batch: the others change what the first has brought to a slot, or to the spill. */
+template <int S>
+static __global__ void __launch_bounds__(THREADS)
+    direct_again(table_layout t, table_direct d, u32 left) {
+  u32 n = blockIdx.x * THREADS + threadIdx.x;
+  if (n >= left)
+    return;
+  u32 i = d.noted[d.count - 1 - n], key = table_direct_key<u32>(t, d, i);
+  if (d.codes[i] == DZO_TABLE_INSERT || d.set.first[entry_of(d.set, key, false)] == i)
+    return;
+  u32 *at = table_direct_find<u32, S>(t, key);
+  table_pair<u32> *spill = (table_pair<u32> *)d.spill;
+  u64 spilled = at == NULL ? d.counters->spilled : 0;
+  for (u64 k = 0; at == NULL && k < spilled; k++)
+    at = spill[k].key == key ? &spill[k].value : (u32 *)NULL;
+  if (at != NULL)
+    table_direct_combine<u32>(d.codes[i], at, table_direct_value<u32>(d, i));
+}
+
+template <typename W, int S>
+static dzo_status again(dzo_unit *unit, const table_layout *t, const table_direct *d, u32 left) {
+  if (sizeof(W) == 8 || d->operation != DZO_TABLE_MIXED)
+    return DZO_OK;
+  return DZO_LAUNCH(unit, 0, direct_again<S>, blocks_for(left, THREADS), THREADS, *t, *d, left);
+}
+
 static __global__ void __launch_bounds__(THREADS) direct_refuse(table_direct d, u32 left) {
   u32 n = blockIdx.x * THREADS + threadIdx.x;
   if (n < left)
@@ -325,8 +383,12 @@ static u64 lock_bytes(const table_layout *t, bool wide) {
   return wide ? (t->regions * t->buckets + 31) / 32 * 4 : 0;
 }
 
+/* Eight bits a query. */
+static u32 filter_words(u64 count) { return (u32)((count + 3) / 4) + 1; }
+
 static bool has_sums(int operation) {
-  return operation != DZO_TABLE_INSERT && operation != DZO_TABLE_ASSIGN;
+  return operation != DZO_TABLE_INSERT && operation != DZO_TABLE_ASSIGN &&
+         operation != DZO_TABLE_MIXED;
 }
 
 /* Arrays of the set, the sums last. */
@@ -359,6 +421,9 @@ uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, v
   used += round_up(4 * (u64)d->count);
   d->claims = (u32 *)(base + used);
   used += round_up((d->count + 31) / 32 * 4);
+  d->filter_words = filter_words(d->count);
+  d->filter = (u32 *)(base + used);
+  used += round_up(4 * (u64)d->filter_words);
   d->locks = (u32 *)(base + used);
   used += round_up(lock_bytes(t, wide));
   d->spill = base + used;
@@ -389,7 +454,17 @@ static dzo_status make_set(dzo_unit *unit, bool wide, table_direct *d, u64 keys,
                        entries * word);
 }
 
-static u64 blocks_for(u64 threads, u64 each) { return (threads + each - 1) / each; }
+/* Of old keys alone, only ASSIGN has to know the order. */
+static dzo_status mark(dzo_unit *unit, bool wide, const table_layout *t, table_direct *d) {
+  u64 blocks = blocks_for(d->count, THREADS);
+  if (d->operation == DZO_TABLE_ASSIGN) {
+    d->filter = NULL;
+    return DZO_OK;
+  }
+  DZO_TRY(dzo_unit_fill(unit, 0, d->filter, 0, 4 * (u64)d->filter_words));
+  return wide ? DZO_LAUNCH(unit, 0, direct_mark_claims<u64>, blocks, THREADS, *t, *d)
+              : DZO_LAUNCH(unit, 0, direct_mark_claims<u32>, blocks, THREADS, *t, *d);
+}
 
 template <typename W, int S>
 static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
@@ -397,10 +472,12 @@ static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
   bool wide = sizeof(W) == 8, ordered = has_duplicates(d, seen);
   bool aggregates = wide && has_sums(d->operation);
   u32 met = ordered ? (u32)seen->met : 0, left = (u32)seen->left;
+  u64 blocks = blocks_for((u64)met + left, THREADS);
+  if (met > 0)
+    DZO_TRY(mark(unit, wide, t, d));
   if (met + left > 0) {
     DZO_TRY(make_set(unit, wide, d, (u64)met + left, met > 0));
-    DZO_TRY(DZO_LAUNCH(unit, 0, direct_note<W>, blocks_for((u64)met + left, THREADS), THREADS, *t,
-                       *d, met, left));
+    DZO_TRY(DZO_LAUNCH(unit, 0, direct_note<W>, blocks, THREADS, *t, *d, met, left));
   }
   if (met > 0 && seen->inserted > 0)
     DZO_TRY(
@@ -416,8 +493,9 @@ static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
   if (wide)
     DZO_TRY(dzo_unit_fill(unit, 0, d->locks, 0, lock_bytes(t, true)));
   bool crowd = left > LEAST_CROWD && left > d->count / CROWD;
-  return DZO_LAUNCH(unit, 0, (direct_walk<W, S>), blocks_for(left, WALKERS), WALKERS, *t, *d, left,
-                    crowd ? (int)FEW_STEPS : (int)STEPS);
+  DZO_TRY(DZO_LAUNCH(unit, 0, (direct_walk<W, S>), blocks_for(left, WALKERS), WALKERS, *t, *d, left,
+                     crowd ? (int)FEW_STEPS : (int)STEPS));
+  return again<W, S>(unit, t, d, left);
 }
 
 dzo_status table_direct_settle(dzo_unit *unit, const table_layout *t, bool wide, table_direct *d,

@@ -3,7 +3,7 @@
 #include "table/gpu_find.h"
 
 #include "dzo/table.h"
-#include "table/gpu_word.cuh"
+#include "table/gpu_direct.cuh"
 
 enum { THREADS = 256 };
 
@@ -82,48 +82,6 @@ static __global__ void __launch_bounds__(THREADS) table_find(table_layout t, fin
 /* ---- Erasing ----------------------------------------------------------------------------------
  */
 
-static __device__ bool erase_side(const table_layout &t) {
-  u64 *slot = (u64 *)t.slots + t.regions * t.buckets * t.bucket_slots;
-  u64 gone = table_slot_of((u32)table_word<u32>::ERASED, (u32)table_word<u32>::FREE);
-  return table_slot_key(atomicExch(slot, gone)) != table_word<u32>::FREE;
-}
-
-template <int S>
-static __device__ __forceinline__ void load_stale(const u64 *at, table_bucket<u32, S> *bucket) {
-#pragma unroll
-  for (int i = 0; i < S; i += 2) {
-    ulonglong2 two = dzo_load_stale((const ulonglong2 *)(at + i));
-    bucket->slot[i] = two.x;
-    bucket->slot[i + 1] = two.y;
-  }
-}
-
-/* Slots only become free while this runs, and EMPTY ones stay so: what was seen of a bucket, even
- * some time ago, is enough to say that its pair may become EMPTY, and that a key is not there. */
-template <int S> static __device__ __forceinline__ bool erase(const table_layout &t, u32 key) {
-  if (key == table_word<u32>::FREE)
-    return erase_side(t);
-  table_place place = table_place_of(key, t.regions);
-  u64 *region = (u64 *)t.slots + (u64)place.region * t.buckets * S;
-  u32 number = table_first_bucket(place, t.buckets);
-  for (int choice = 0; choice < 2; choice++) {
-    u64 *at = region + number * S;
-    table_bucket<u32, S> bucket;
-    load_stale<S>(at, &bucket);
-    table_seen seen = table_look<u32, S>(bucket, key);
-    if (seen.equal != 0) {
-      u32 now = seen.empty != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
-      u64 old = table_slot_of(table_value_at<u32, S>(bucket, seen.equal), key);
-      return atomicCAS(at + __ffs((int)seen.equal) - 1, old,
-                       table_slot_of(now, (u32)table_word<u32>::FREE)) == old;
-    }
-    if (seen.empty != 0)
-      return false;
-    number = table_second_bucket(key, t.buckets);
-  }
-  return false;
-}
-
 template <int S>
 static __global__ void __launch_bounds__(THREADS) table_erase_each(table_layout t, find_run f) {
   __shared__ u32 s_found;
@@ -134,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS) table_erase_each(table_layout 
   bool found = false;
   if (i < f.count) {
     u32 key = __ldcs((const u32 *)f.keys + i);
-    found = erase<S>(t, f.mixed ? key : table_mixed(key, t.mix));
+    found = table_direct_take<S>(t, f.mixed ? key : table_mixed(key, t.mix));
     if (f.answers != NULL)
       f.answers[i] = found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
   }

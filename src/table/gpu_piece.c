@@ -40,7 +40,7 @@ static table_partition partition_of(const table_gpu *g, const table_piece *piece
                            .back = results || piece->answers != NULL,
                            .results = results,
                            .mix = g->t.mix,
-                           .parts = any ? find_parts(g) : g->t.regions,
+                           .parts = any || piece->parted ? find_parts(g) : g->t.regions,
                            .count = piece->count};
 }
 
@@ -215,11 +215,12 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
 static dzo_status change(table_gpu *g, table_piece *piece) {
   piece->straight = table_direct_suits(g, piece);
   if (piece->straight) {
+    piece->partition = partition_of(g, piece);
     dzo_status status = table_direct_start(g, piece);
     if (status != DZO_E_MEMORY)
       return status;
     g->context->message[0] = '\0';
-    piece->straight = false;
+    piece->straight = piece->parted = false;
   }
   return start_change(g, piece);
 }

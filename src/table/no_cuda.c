@@ -225,8 +225,8 @@ dzo_status table_gpu_refuse(dzo_unit *unit, const table_layout *t, bool wide,
 }
 
 dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
-                                 uint64_t *first) {
-  (void)codes, (void)count, (void)first;
+                                 uint64_t *first, uint64_t *stores) {
+  (void)codes, (void)count, (void)first, (void)stores;
   return missing(unit);
 }
 
@@ -284,6 +284,11 @@ uint64_t table_direct_place(const table_layout *t, bool wide, table_direct *d, v
 dzo_status table_direct_store(dzo_unit *unit, const table_layout *t, bool wide,
                               const table_direct *d) {
   (void)t, (void)wide, (void)d;
+  return missing(unit);
+}
+
+dzo_status table_direct_mixed(dzo_unit *unit, const table_layout *t, const table_direct *d) {
+  (void)t, (void)d;
   return missing(unit);
 }
 

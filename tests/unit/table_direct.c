@@ -24,8 +24,11 @@ enum { ROUNDS = 60, MOST = 3000, FILL = 20000, FINE = 8, STRIDE = 1 };
 static const table_gpu_sizes straight = {
     .region_slots = 512, .piece = 2500, .host_piece = 700, .direct = UINT64_MAX, .heavy = 100000};
 
-static void make_regions_work(pair_of *p, bool regions) {
-  ((table_gpu *)p->table)->sizes.direct = regions ? 1 : UINT64_MAX;
+/* Or parts. */
+static void make_regions_work(pair_of *p, bool regions, bool parts) {
+  table_gpu_sizes *sizes = &((table_gpu *)p->table)->sizes;
+  sizes->direct = regions || parts ? 1 : UINT64_MAX;
+  sizes->parted = parts ? UINT64_MAX : 0;
 }
 
 /* ---- Random batches -------------------------------------------------------------------------- */
@@ -36,7 +39,7 @@ static void random_batches(bool wide, double load) {
   for (int i = 0; i < ROUNDS; i++) {
     queries q = make_queries(1 + pair_draw(&p) % MOST);
     pair_fill(&p, &q, pair_draw(&p) % 3 == 0 ? 50 : 2 * MOST);
-    make_regions_work(&p, i % 5 == 4);
+    make_regions_work(&p, i % 5 == 4, i % 3 == 2);
     pair_run_both(&p, &q, (dzo_table_operation)(pair_draw(&p) % 8), i % 3 != 0);
     free_queries(&q);
     pair_compare(&p);
@@ -185,6 +188,42 @@ static void any_order(void **state) {
   }
 }
 
+/* A mixed batch in which the order makes no difference: sums, and look-ups of other keys. Of the
+ * keys some find both their buckets full, and come several times. */
+static void mixed_in_any_order(void **state) {
+  (void)state;
+  for (int parts = 0; parts < 2; parts++) {
+    pair_of p = pair_begin_fixed(pair_open_or_skip(), false, 0.9, 8 * FILL, &straight);
+    queries old = make_queries(40), chosen = make_queries(MOST / 3), q = make_queries(MOST);
+    for (uint64_t i = 0; i < old.count; i++)
+      old.keys[i] = old.values[i] = 1000000 + i;
+    pair_run_both(&p, &old, DZO_TABLE_INSERT, true);
+    pair_fill_chosen(&p, &chosen, 0);
+    pair_fill(&p, &q, 1);
+    uint64_t inserted = oracle_table_size(p.oracle), result;
+    for (uint64_t i = 0; i < q.count; i++) {
+      q.codes[i] = i % 3 == 0 ? DZO_TABLE_FIND : DZO_TABLE_ADD;
+      q.keys[i] = i % 3 == 0 ? old.keys[i % old.count] : chosen.keys[i % (MOST / 3)];
+      (void)oracle_table_run(p.oracle, (dzo_table_operation)q.codes[i], q.keys[i], q.values[i],
+                             &result);
+    }
+    inserted = oracle_table_size(p.oracle) - inserted;
+    dzo_table_batch batch;
+    ((table_gpu *)p.table)->sizes.piece = MOST;
+    make_regions_work(&p, false, parts);
+    assert_int_equal(pair_run(&p, &q, DZO_TABLE_MIXED, DZO_TABLE_ANY, true, &batch), DZO_OK);
+    assert_int_equal(batch.inserted, inserted);
+    assert_int_equal(batch.found, q.count - inserted);
+    for (uint64_t i = 0; i < q.count; i += 3)
+      assert_int_equal(q.results[i], q.keys[i]);
+    free_queries(&old);
+    free_queries(&chosen);
+    free_queries(&q);
+    pair_compare(&p);
+    pair_end(&p);
+  }
+}
+
 static void no_answers(void **state) {
   (void)state;
   static const dzo_table_operation operations[] = {
@@ -296,6 +335,7 @@ int main(void) {
       cmocka_unit_test(overfull_tables),
       cmocka_unit_test(chosen_keys),
       cmocka_unit_test(any_order),
+      cmocka_unit_test(mixed_in_any_order),
       cmocka_unit_test(no_answers),
       cmocka_unit_test(failing_operations),
       cmocka_unit_test(little_memory),
