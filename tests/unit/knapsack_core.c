@@ -66,6 +66,31 @@ static void test_many_items(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Sums just below 2^62: the break item is worth, and weighs, most of all, and nothing else is in
+ * doubt. */
+static void test_numbers_as_large_as_it_takes(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  const int64_t number[] = {INT64_C(605509037337884015), INT64_C(3640163843691563432)};
+  for (int64_t more = 0; more < 4; more++) {
+    uint8_t taken[2] = {0, 0};
+    knapsack_problem p = {.items = 2,
+                          .value = number,
+                          .weight = number,
+                          .capacity = number[0] + number[1] - 1 - (more << 50),
+                          .value_sum = number[0] + number[1],
+                          .weight_sum = number[0] + number[1],
+                          .value_max = number[1],
+                          .weight_max = number[1]};
+    knapsack_answer answer = {.taken = taken, .bound = p.value_sum};
+    assert_int_equal(knapsack_core.solve(&job, &p, &answer), DZO_OK);
+    assert_true(answer.value == number[1] && answer.bound == number[1]);
+    assert_true(taken[0] == 0 && taken[1] == 1);
+  }
+  dzo_context_destroy(context);
+}
+
 static void test_stops(void **state) {
   (void)state;
   random_knapsack *k = random_knapsack_make(SUBSET_SUM, 60, INT64_C(100000000000000), 3, 50, 101);
@@ -98,6 +123,7 @@ int main(void) {
       cmocka_unit_test(test_agrees_with_the_oracle),
       cmocka_unit_test(test_agrees_with_a_table),
       cmocka_unit_test(test_many_items),
+      cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
       cmocka_unit_test(test_little_memory),
   };
