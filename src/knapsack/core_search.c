@@ -56,8 +56,11 @@ static core_wide wrong_by_plain(const core_frame *f, uint32_t item) {
 
 static void make_slopes(core_pair *p) {
   core_frame *f = p->f;
+  /* As steep as 128 bits allow, up to a point. */
+  core_wide most = ((core_wide)1 << 122) / f->level->weight_sum, steep = 16 * f->by_weight + 16;
+  steep = steep < most ? steep : most;
   p->floors[f->count] = 0;
-  p->ceilings[f->count] = 16 * f->by_weight + 16;
+  p->ceilings[f->count] = steep > f->by_weight ? steep : f->by_weight;
   for (uint32_t i = f->count; i-- > 0;) {
     uint32_t item = f->order[i];
     p->floors[i] = p->floors[i + 1];
