@@ -91,13 +91,14 @@ static knapsack_job job_beside(const singles *s, dzo_context *context,
 
 static dzo_context *context_beside(const batch_run *run) {
   dzo_context *context = run->job.context;
-  uint64_t used = dzo_context_memory_used(context);
+  uint64_t used = dzo_context_memory_used(context), all = context->memory;
+  uint64_t left = all > used ? all - used : 0;
+  left = left < run->job.memory ? left : run->job.memory;
   dzo_context_options options;
   dzo_context_options_init(&options);
   options.device = DZO_DEVICE_CPU;
   options.threads = 1;
-  options.memory =
-      context->memory > used ? (context->memory - used) / (uint64_t)run->job.threads + 1 : 1;
+  options.memory = left / (uint64_t)run->job.threads + 1;
   options.allocator = dzo_memory_inside(context);
   dzo_context *out;
   return dzo_context_create(&options, &out) == DZO_OK ? out : NULL;

@@ -51,6 +51,13 @@ static dzo_status read_instance(dzo_context *context, const dzo_knapsack_instanc
 
 /* ---- One instance ---------------------------------------------------------------------------- */
 
+/* All that the caller allows; where he says nothing, half of what the machine has, so that lists
+ * that grow without end do not drive others, or this process, out of memory. */
+static uint64_t memory_of(const dzo_context *context) {
+  uint64_t machine = dzo_physical_memory();
+  return machine > 0 && context->memory == machine ? machine / 2 : UINT64_MAX;
+}
+
 knapsack_job knapsack_job_of(dzo_context *context, const dzo_knapsack_options *options) {
   double now = dzo_clock();
   knapsack_job job = {
@@ -60,7 +67,7 @@ knapsack_job knapsack_job_of(dzo_context *context, const dzo_knapsack_options *o
       .fixed = (unsigned)options->fixed,
       .deadline = options->time_limit > 0 ? now + options->time_limit : INFINITY,
       .begun = now,
-      .memory = UINT64_MAX,
+      .memory = memory_of(context),
       .options = options,
       .value_scale = 1,
   };
