@@ -61,7 +61,7 @@ static knapsack_wide fix(const knapsack_problem *p, uint32_t at, int64_t known, 
   }
   rest->rate = (double)p->value[at] / (double)p->weight[at];
   knapsack_wide most = -(knapsack_wide)(DENSE_LEAST / 2) * weight;
-  rest->narrow = gains < most && slack < most && rest->rate < 1 << 16;
+  rest->narrow = gains < most && slack < most && rest->rate < 1 << 10;
   return slack;
 }
 
