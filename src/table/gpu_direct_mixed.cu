@@ -71,8 +71,8 @@ static __global__ void __launch_bounds__(THREADS) direct_erases(table_layout t, 
 template <int S>
 static __global__ void __launch_bounds__(THREADS) direct_stores(table_layout t, table_direct d) {
   __shared__ u32 s_count, s_base, s_sum[2];
-  if (threadIdx.x < 2)
-    s_sum[threadIdx.x] = s_count = s_base = 0;
+  if (threadIdx.x == 0)
+    s_sum[0] = s_sum[1] = s_count = s_base = 0;
   __syncthreads();
   u32 i = blockIdx.x * THREADS + threadIdx.x;
   int outcome = TABLE_MET;
