@@ -13,7 +13,8 @@
  * optimal set does, then the one before, and so on. Otherwise the set is one of the optimal ones.
  *
  * Limits. A time limit, too little memory, or a cancel end a call early, with the best set found
- * and a proved bound on what the best of all could be worth. */
+ * and a proved bound on what the best of all could be worth. Memory is the context's `memory`, or
+ * half of the machine's where that was not given. */
 #ifndef DZO_KNAPSACK_H
 #define DZO_KNAPSACK_H
 
