@@ -54,25 +54,33 @@ static void leave_spare(core_run *run, core_state *states, uint64_t count) {
   run->spares[least] = (core_spare){states, count};
 }
 
-static dzo_status grow_array(core_run *run, core_state **states, uint64_t *from, uint64_t to) {
-  DZO_TRY(take(run, (to - *from) * sizeof **states));
-  core_state *more = dzo_realloc(run->context, *states, to, sizeof *more);
+/* To `to` states, of which the first `kept` keep what they have; memory that is never written to
+ * costs nothing. */
+static dzo_status grow_array(core_run *run, core_state **states, uint64_t *from, uint64_t to,
+                             uint64_t kept) {
+  DZO_TRY(take(run, to * sizeof **states));
+  core_state *more = dzo_alloc(run->context, to, sizeof *more);
   if (more == NULL) {
-    run->memory -= (to - *from) * sizeof **states;
+    run->memory -= to * sizeof **states;
     return run->status = DZO_E_MEMORY;
   }
+  if (kept > 0)
+    memcpy(more, *states, kept * sizeof *more);
+  dzo_free(*states);
+  run->memory -= *from * sizeof **states;
   *states = more;
   *from = to;
   return DZO_OK;
 }
 
-/* `room` for count states; `states` keep theirs until they are swapped. */
+/* Room for count states in both arrays. */
 static dzo_status make_room(core_list *list, uint64_t count) {
-  uint64_t to = count + count / 2;
-  if (count > list->states_room)
-    DZO_TRY(grow_array(list->run, &list->states, &list->states_room, to));
+  core_run *run = list->run;
+  uint64_t to = 2 * count;
   if (count > list->room_room)
-    DZO_TRY(grow_array(list->run, &list->room, &list->room_room, to));
+    DZO_TRY(grow_array(run, &list->room, &list->room_room, to, 0));
+  if (count > list->states_room)
+    DZO_TRY(grow_array(run, &list->states, &list->states_room, to, list->count));
   return DZO_OK;
 }
 
