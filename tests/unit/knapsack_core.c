@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "failing_memory.h"
 #include "knapsack_checks.h"
 
 static void test_agrees_with_the_oracle(void **state) {
@@ -118,6 +119,39 @@ static void test_little_memory(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Whichever allocation fails, the answer is right, and nothing is lost. */
+static void test_failing_memory(void **state) {
+  (void)state;
+  static const unsigned shapes[] = {CIRCLE, FEW_KINDS, STRONG, ALMOST_STRONG};
+  failing_memory memory;
+  dzo_context *context = failing_context(&memory, 1);
+  assert_non_null(context);
+  knapsack_job job = knapsack_unlimited(context);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    random_knapsack *k = random_knapsack_make(shapes[i], 300, 1000, 5, 50, 101);
+    int64_t alive = memory.alive, failing = 0;
+    dzo_status status;
+    do {
+      uint8_t taken[300] = {0};
+      knapsack_answer answer = {.taken = taken, .bound = k->problem.value_sum};
+      memory.left = failing++;
+      status = knapsack_core.solve(&job, &k->problem, &answer);
+      knapsack_wide value = 0, weight = 0;
+      for (uint32_t item = 0; item < k->problem.items; item++) {
+        value += taken[item] ? k->problem.value[item] : 0;
+        weight += taken[item] ? k->problem.weight[item] : 0;
+      }
+      assert_true(value == answer.value && value <= answer.bound);
+      assert_true(weight <= k->problem.capacity);
+      assert_true(status != DZO_OK || value == answer.bound);
+      assert_true(memory.alive == alive);
+    } while (status == DZO_E_MEMORY);
+    assert_int_equal(status, DZO_OK);
+    random_knapsack_free(k);
+  }
+  dzo_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_agrees_with_the_oracle),
@@ -126,6 +160,7 @@ int main(void) {
       cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
       cmocka_unit_test(test_little_memory),
+      cmocka_unit_test(test_failing_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
