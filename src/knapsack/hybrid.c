@@ -16,7 +16,7 @@ enum {
   SLICE = 1 << 16,  /* between two looks at what others found */
   LONG_WORK = 8,    /* slices after which work is put down where there is no more to take */
   THREAD_SETS = 10, /* a thread's share of the enumerated sets, as a power of two */
-  LANE_SETS = 4,    /* and that of a lane */
+  LANE_SETS = 5,    /* and that of a lane */
   GRAB = 64,
   NAP = 50000, /* nanoseconds */
   GPU_LEAST = 1 << 17,
