@@ -355,11 +355,12 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
     likely = fmin(all, PRUNED_SUBSETS * pow(items / PRUNED_ITEMS, 4));
   double room = fmax((double)memory_of(job) / each / 4, 1);
   knapsack_estimate e = {.memory = (uint64_t)(4 * each * fmin(likely, room))};
-  if (job->gpu != NULL && narrow && likely > (double)two_list_usual.gpu_from[pruned]) {
+  /* Where bounds prune, most of it is the CPU's in any case. */
+  if (job->gpu != NULL && narrow && !pruned && likely > (double)two_list_usual.gpu_from[0]) {
     room = (double)(dzo_unit_available(job->gpu) + job->gpu->workspace_bytes) / each / 2.5;
     rate = GPU_RATE[!sums];
     begin += GPU_BEGIN;
-    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from[pruned]);
+    e.memory = (uint64_t)(4 * each * (double)two_list_usual.gpu_from[0]);
     e.gpu_bytes = (uint64_t)(2.5 * each * fmin(likely, room));
   }
   e.seconds = begin + work_of(likely, room, likely < all ? 0 : later) / rate;
