@@ -4,8 +4,9 @@
 
 #include "base/clock.h"
 
-/* Queues. Chunks that were packed take turns with two for copies, so that the bus need not wait
- * between them; longer ones arrive one after the other. */
+/* Queues. Chunks take turns with two for copies, so that the bus need not wait between them; but
+ * two that are copied at once arrive at once, and later: not where a few long ones fill the ring.
+ */
 enum { FILTERS = MSF_RING_FILTERS, COPIES = MSF_RING_COPIES, LANES = 2 };
 
 /* Marks: of each group's copies in both queues, of its filters, and of the last copy in each queue.
@@ -15,8 +16,9 @@ _Static_assert((int)(ARRIVED + LANES) <= (int)MSF_RING_MERGED, "marks of their o
 
 /* Of a chunk. What is packed had better stay in a processor's cache; whole rows are copied from
  * where they lie, and long copies waste less of the bus. */
-enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 23 };
+enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21 };
 enum { UNITS_MIN = 1 << 6 };
+enum { SHORT_RING = 32 }; /* slots on the device */
 
 /* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
  * a thread that packs. */
@@ -175,7 +177,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .slots = shape->slots,
                      .group_chunks = shape->group_chunks,
                      .copy_chunks = (shape->slots + 7) / 8,
-                     .lanes = shape->whole ? 1 : LANES,
+                     .lanes = shape->whole && shape->device_slots < SHORT_RING ? 1 : LANES,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
                      .device_bytes = slots_bytes(shape),

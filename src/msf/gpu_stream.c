@@ -217,13 +217,23 @@ static void *extra_of(const graph_stream *s) {
   return (char *)s->ring.extra + (s->twice_open ? rounded(msf_hybrid_bytes(s->graph)) : 0);
 }
 
-/* Chunks of the bus and of the threads, which had better stay in a processor's cache. */
+/* Chunks of the tail: some for each thread; but each costs the thread that sends them all some
+ * calls.
+ */
+static uint64_t tail_units(const graph_stream *s, uint64_t most) {
+  enum { LEAST = 1 << 17, MOST = 1 << 20, EACH = 8 };
+  uint64_t units = s->graph->arcs + s->graph->vertices - s->tail.first;
+  uint64_t wanted = units / (EACH * (uint64_t)s->context->threads), chosen = LEAST;
+  while (chosen < MOST && 2 * chosen <= wanted)
+    chosen *= 2;
+  return chosen < most ? chosen : most;
+}
+
 static dzo_status open_rows(graph_stream *s) {
-  enum { TAIL_UNITS = 1 << 20 };
   uint64_t units = s->packer.units;
   s->front = s->packer;
   if (s->tail.arena_bytes > 0 && s->tail.packed == NULL) {
-    s->packer.units = units < TAIL_UNITS ? units : TAIL_UNITS;
+    s->packer.units = tail_units(s, units);
     char *arena = (char *)extra_of(s) + rounded(msf_numbers_bytes(s->graph));
     DZO_TRY(msf_tail_open(&s->tail, s->context, &s->packer, units, arena));
   }
