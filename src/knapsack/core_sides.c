@@ -81,7 +81,7 @@ static trial descend(const core_frame *f, trial low, double enough, double *key,
   trial high = low, best = low;
   for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough; i++) {
     low = high;
-    double at = low.by_side + 1.05 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
+    double at = low.by_side + 1.001 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
     high = evaluate(f, at, key, weights);
     if (high.bound < best.bound)
       best = high;
