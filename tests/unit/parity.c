@@ -106,7 +106,7 @@ static case_of case_make(uint64_t seed, uint64_t turn) {
   return c;
 }
 
-static const msf_stream_ways both_ways = {MSF_ALWAYS, MSF_BY_RATES};
+static const msf_stream_ways both_ways = {.two_passes = MSF_ALWAYS, .whole_rows = MSF_BY_RATES};
 
 /* Past the choice of the better device. */
 static void check_together(const way *w, const case_of *c, const oracle_forest *f,
