@@ -13,7 +13,10 @@
 #include "base/memory.h"
 #include "knapsack/small.h"
 
-enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1 };
+enum { METHODS = DZO_KNAPSACK_TWO_LIST + 1, LISTED = 80 };
+
+/* Seconds: core may be much faster than it expects, but not where it expects so much. */
+static const double HOPELESS = 100;
 
 /* Finding and opening a GPU takes half as long as this; and a budget below a millisecond is not
  * worth its looks at the clock. */
@@ -217,6 +220,9 @@ static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm,
   if (!(algorithm == DZO_KNAPSACK_CORE || (algorithm == DZO_KNAPSACK_TWO_LIST && s->has_begun) ||
         (algorithm == DZO_KNAPSACK_DENSE && s->asks_all)))
     return NULL;
+  /* The GPU has nothing to add to lists that are pruned. */
+  if (algorithm == DZO_KNAPSACK_TWO_LIST && gpu && s->problem->items > LISTED)
+    return NULL;
   candidate *c = consider(s, algorithm, gpu);
   if (c == NULL || s->is_desperate)
     return c;
@@ -231,17 +237,24 @@ typedef struct choice {
   candidate *certain;                 /* of the least worst case; NULL: none has one */
 } choice;
 
+/* As measured on two machines, tables take several times as long as they expect. */
+static double doubt(const candidate *c) {
+  return c->method->algorithm == DZO_KNAPSACK_DENSE ? 5 : 1;
+}
+
 /* When would it be through, by what is known? What it had in vain counts against it, and more so
  * for core, whose lists grow faster and faster. */
 static double promise(const candidate *c) {
   bool is_core = c->method->algorithm == DZO_KNAPSACK_CORE;
-  double likely = c->estimate.seconds, least = 2 * c->budget;
-  if (is_core && least > 0 && (c->was_early || likely > 4 * least))
+  double likely = c->estimate.seconds * doubt(c), least = 2 * c->budget;
+  if (is_core && least > 0 && (c->was_early || (likely > 4 * least && likely < HOPELESS)))
     likely = 4 * least;
   return likely > least ? likely : least;
 }
 
-static double worst_of(const candidate *c) { return c->budget > 0 ? INFINITY : c->estimate.worst; }
+static double worst_of(const candidate *c) {
+  return c->budget > 0 ? INFINITY : c->estimate.worst * doubt(c);
+}
 
 static choice choose(search *s, dzo_knapsack_algorithm algorithm) {
   choice best = {NULL, INFINITY, INFINITY, NULL};
