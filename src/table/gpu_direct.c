@@ -6,6 +6,7 @@
 
 /* Regions cost as much as there are of them: they are not worth it where queries are fewer than one
  * for so many slots. Where the order of all queries of a key has to be found, it costs more. */
+enum { WORTH_PARTS = 1 << 21 };
 enum { SPARSE = 12, SPARSE_ERASE = 32, SPARSE_ASSIGN = 64 };
 
 /* A fixed table that may have to refuse keys does it in regions. */
@@ -43,6 +44,12 @@ static bool is_medium(const table_gpu *g, int operation, bool ordered, uint64_t 
   return count <= slots / 3 && 5 * (g->pairs + count) <= 3 * slots;
 }
 
+/* Stores of small batches, too, gain by being brought to parts, unless they are very small. */
+static bool is_worth_parts(const table_gpu *g, const table_piece *piece, bool ordered) {
+  return g->sizes.direct == 0 && piece->count >= WORTH_PARTS && !is_cached(g) &&
+         slots_each(piece->operation, ordered) == SPARSE;
+}
+
 /* Mixed batches in some order of the operations: words of 32 bits take it in their stride. */
 static bool suits_mixed(const table_gpu *g, table_piece *piece) {
   if (piece->ordered || g->wide || g->t.over_count > 0)
@@ -64,8 +71,9 @@ bool table_direct_suits(const table_gpu *g, table_piece *piece) {
       (piece->heavy.used && is_cached(g)) || is_small(g, piece->operation, ordered, piece->count);
   if (g->sizes.direct > 0)
     small = piece->count < g->sizes.direct;
-  piece->parted = !small && is_medium(g, piece->operation, ordered, piece->count);
-  return small || piece->parted;
+  bool medium = is_medium(g, piece->operation, ordered, piece->count);
+  piece->parted = !small ? medium : is_worth_parts(g, piece, ordered);
+  return small || medium;
 }
 
 bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count) {
