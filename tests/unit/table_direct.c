@@ -16,9 +16,9 @@
 #if defined(DZO_TEST_TINY) || defined(__SANITIZE_THREAD__)
 enum { ROUNDS = 8, MOST = 500, FILL = 1500, FINE = 1, STRIDE = 5 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { ROUNDS = 24, MOST = 1000, FILL = 4000, FINE = 8, STRIDE = 2 };
+enum { ROUNDS = 12, MOST = 1000, FILL = 3000, FINE = 4, STRIDE = 2 };
 #else
-enum { ROUNDS = 60, MOST = 3000, FILL = 20000, FINE = 8, STRIDE = 1 };
+enum { ROUNDS = 30, MOST = 2000, FILL = 8000, FINE = 4, STRIDE = 2 };
 #endif
 
 static const table_gpu_sizes straight = {
@@ -106,7 +106,8 @@ static void fill_up(bool wide, double load) {
       q.keys[k] = (1 + pair_draw(&p) % FILL) * UINT64_C(0x9e3779b97f4a7c15) & pair_mask(&p);
     pair_run_both(&p, &q, DZO_TABLE_ERASE, i % 2);
     pair_run_both(&p, &q, DZO_TABLE_FIND, i % 2);
-    q.count = FILL - oracle_table_size(p.oracle);
+    uint64_t room = FILL - oracle_table_size(p.oracle);
+    q.count = room < each ? room : each;
     pair_run_both(&p, &q, operations[i % 5], i % 2);
     free_queries(&q);
     pair_compare(&p);
