@@ -426,13 +426,26 @@ static dzo_status refuse(search *s, dzo_knapsack_algorithm algorithm) {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
+/* Items that are looked at by worth in less than a second. */
+enum { QUICK = 1 << 24 };
+
 /* What can still be had cheaply where the methods were stopped early. */
 static void improve(search *s) {
-  uint32_t *order = dzo_alloc(s->job->context, s->problem->items, sizeof *order);
-  if (order == NULL)
-    return;
-  knapsack_answer quick = {.taken = s->spare, .device = DZO_DEVICE_CPU};
-  knapsack_quick(s->problem, order, &quick);
+  const knapsack_problem *p = s->problem;
+  knapsack_answer quick = {.taken = s->spare, .bound = p->value_sum, .device = DZO_DEVICE_CPU};
+  uint32_t *order = NULL;
+  if (p->items <= QUICK)
+    order = dzo_alloc(s->job->context, p->items, sizeof *order);
+  if (order != NULL) {
+    knapsack_quick(p, order, &quick);
+  } else {
+    int64_t left = p->capacity;
+    for (uint32_t i = 0; i < p->items; i++) {
+      quick.taken[i] = p->weight[i] <= left;
+      left -= quick.taken[i] ? p->weight[i] : 0;
+      quick.value += quick.taken[i] ? p->value[i] : 0;
+    }
+  }
   keep_best(s, &quick);
   dzo_free(order);
 }
@@ -441,6 +454,8 @@ static dzo_status finish(search *s, ending end) {
   dzo_context *context = s->job->context;
   if (end != PROVED && end != BROKEN)
     improve(s);
+  if (s->record->plan[0] == '\0')
+    say(s->record, "stopped before any method began");
   if (s->best->value == s->best->bound)
     end = PROVED;
   switch (end) {
@@ -507,7 +522,9 @@ static dzo_status run_wide(knapsack_job *job, const knapsack_normal *normal,
                     dzo_knapsack_algorithm_name(algorithm));
   record->algorithm = DZO_KNAPSACK_TWO_LIST;
   say(record, "numbers beyond 64 bits, by one list of states");
-  return knapsack_wide_solve(job, normal, answer);
+  knapsack_job own = *job;
+  own.memory = memory_left(job);
+  return knapsack_wide_solve(&own, normal, answer);
 }
 
 dzo_status knapsack_plan_run(knapsack_job *job, const knapsack_normal *normal,
