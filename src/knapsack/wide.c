@@ -3,6 +3,7 @@
 /* One list of states, each heavier and better than the one before (G. L. Nemhauser, Z. Ullmann,
  * "Discrete dynamic programming and capital allocation", Management Science 15, 1969), in 128 bits.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -85,10 +86,64 @@ static bool add_item(lists *l, uint32_t item) {
 /* The last state is the best; the list is whole after each item. */
 static void take(const lists *l, knapsack_answer *answer) {
   uint32_t at = l->now[l->now_count - 1];
-  answer->value = l->states[at].value;
   answer->nodes = l->count;
+  if (l->states[at].value <= answer->value)
+    return;
+  answer->value = l->states[at].value;
+  memset(answer->taken, 0, l->normal->problem.items);
   for (; at != 0; at = l->states[at].parent)
     answer->taken[l->states[at].item] = 1;
+}
+
+/* ---- What is had at once --------------------------------------------------------------------- */
+
+__extension__ typedef unsigned __int128 product;
+
+typedef struct ranked {
+  uint64_t value, weight;
+  uint32_t item;
+} ranked;
+
+static int by_worth(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  product left = (product)x->value * y->weight, right = (product)y->value * x->weight;
+  if (left != right)
+    return left > right ? -1 : 1;
+  return (x->item > y->item) - (x->item < y->item);
+}
+
+/* The greedy set, and Dantzig's bound: the first item that does not fit is cut. */
+static void be_greedy(const knapsack_normal *normal, const ranked *r, knapsack_answer *answer) {
+  knapsack_wide left = normal->wide_capacity;
+  bool cut = false;
+  for (uint32_t i = 0; i < normal->problem.items; i++) {
+    if ((knapsack_wide)r[i].weight <= left) {
+      left -= (knapsack_wide)r[i].weight;
+      answer->value += (knapsack_wide)r[i].value;
+      answer->taken[r[i].item] = 1;
+    } else if (!cut) { /* what is left is less than its weight, so 128 bits do */
+      answer->bound =
+          answer->value + (knapsack_wide)((product)left * r[i].value / (product)r[i].weight);
+      cut = true;
+    }
+  }
+}
+
+/* For when the lists outgrow the time or the memory; where this does, there is nothing. */
+static void begin(const knapsack_job *job, const knapsack_normal *normal, knapsack_answer *answer) {
+  uint32_t items = normal->problem.items;
+  const uint64_t *w = (const uint64_t *)normal->problem.weight,
+                 *v = (const uint64_t *)normal->problem.value;
+  if (items > job->memory / sizeof(ranked))
+    return;
+  ranked *r = dzo_alloc(job->context, items, sizeof *r);
+  if (r == NULL)
+    return;
+  for (uint32_t i = 0; i < items; i++)
+    r[i] = (ranked){v[i], w[i], i};
+  qsort(r, items, sizeof *r, by_worth);
+  be_greedy(normal, r, answer);
+  dzo_free(r);
 }
 
 static dzo_status cut_short(lists *l) {
@@ -100,23 +155,26 @@ static dzo_status cut_short(lists *l) {
   return dzo_fail(context, DZO_E_LIMIT, "the time limit was reached");
 }
 
+static dzo_status run(lists *l, knapsack_answer *answer) {
+  uint32_t items = l->normal->problem.items, item = 0;
+  if (!grow(l))
+    return DZO_E_MEMORY;
+  l->states[0] = (state){0};
+  l->now[0] = 0;
+  l->count = l->now_count = 1;
+  while (item < items && !knapsack_must_stop(l->job) && add_item(l, item))
+    item++;
+  take(l, answer);
+  if (item == items)
+    answer->bound = answer->value;
+  return answer->value == answer->bound ? DZO_OK : cut_short(l);
+}
+
 dzo_status knapsack_wide_solve(knapsack_job *job, const knapsack_normal *normal,
                                knapsack_answer *answer) {
   lists l = {.job = job, .normal = normal};
-  dzo_status status = grow(&l) ? DZO_OK : DZO_E_MEMORY;
-  if (status == DZO_OK) {
-    l.states[0] = (state){0};
-    l.now[0] = 0;
-    l.count = l.now_count = 1;
-    uint32_t item = 0;
-    while (item < normal->problem.items && !knapsack_must_stop(job) && add_item(&l, item))
-      item++;
-    take(&l, answer);
-    if (item == normal->problem.items)
-      answer->bound = answer->value;
-    else
-      status = cut_short(&l);
-  }
+  begin(job, normal, answer);
+  dzo_status status = answer->value == answer->bound ? DZO_OK : run(&l, answer);
   dzo_free(l.states);
   dzo_free(l.now);
   dzo_free(l.next);

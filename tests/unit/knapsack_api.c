@@ -192,6 +192,35 @@ static void room_may_exceed_64_bits(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Where such a list of states outgrows its limits, a greedy set is known all the same, which the
+ * bound exceeds by less than one item. */
+static void wide_room_has_limits(void **state) {
+  (void)state;
+  enum { ITEMS = MOST };
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  int64_t values[ITEMS], weights[ITEMS];
+  for (int64_t k = 0; k < ITEMS; k++) {
+    weights[k] = -(INT64_C(1) << 61) - k * k * k * INT64_C(77977377797);
+    values[k] = weights[k] - INT64_C(100000000000000000);
+  }
+  dzo_knapsack_instance i = instance_of(ITEMS, values, weights, NULL, -INT64_MAX);
+  dzo_knapsack_options o;
+  dzo_knapsack_options_init(&o);
+  for (int limit = 0; limit < 2; limit++) {
+    o.time_limit = limit == 0 ? 1e-9 : 0;
+    if (limit == 1)
+      context->memory = dzo_context_memory_used(context) + (1 << 20);
+    dzo_knapsack *k = NULL;
+    assert_int_equal(dzo_knapsack_run(context, &i, &o, &k), DZO_E_LIMIT);
+    assert_non_null(strstr(dzo_context_message(context), limit == 0 ? "time" : "memory"));
+    check_items(context, &i, k);
+    knapsack_wide gap = wide_of(dzo_knapsack_bound(k)) - wide_of(dzo_knapsack_value(k));
+    assert_true(gap > 0 && gap < -(knapsack_wide)values[ITEMS - 1]);
+    dzo_knapsack_destroy(k);
+  }
+  dzo_context_destroy(context);
+}
+
 /* As many copies as anybody wants, of which only so many fit. */
 static void copies_are_bounded_by_the_capacity(void **state) {
   (void)state;
@@ -369,6 +398,7 @@ int main(void) {
       cmocka_unit_test(small_numbers_are_solved),
       cmocka_unit_test(nothing_is_too_plain),
       cmocka_unit_test(room_may_exceed_64_bits),
+      cmocka_unit_test(wide_room_has_limits),
       cmocka_unit_test(copies_are_bounded_by_the_capacity),
       cmocka_unit_test(what_cannot_be_done_is_refused),
       cmocka_unit_test(limits_leave_a_set_and_a_bound),
