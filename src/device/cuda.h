@@ -115,6 +115,16 @@ __device__ __forceinline__ unsigned __reduce_add_sync(unsigned mask, unsigned x)
     x += __shfl_xor_sync(mask, x, distance);
   return x;
 }
+__device__ __forceinline__ unsigned __reduce_min_sync(unsigned mask, unsigned x) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    x = min(x, __shfl_xor_sync(mask, x, distance));
+  return x;
+}
+__device__ __forceinline__ unsigned __reduce_max_sync(unsigned mask, unsigned x) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    x = max(x, __shfl_xor_sync(mask, x, distance));
+  return x;
+}
 #endif
 /* Relaxed accesses to what other threads may touch now; past the first-level cache. */
 template <typename T> __device__ __forceinline__ T dzo_load_shared(const T *p) { return __ldcg(p); }

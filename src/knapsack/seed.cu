@@ -187,7 +187,7 @@ extern "C" dzo_status knapsack_seed_hybrid(dzo_unit *unit, const knapsack_proble
   seed_items items;
   fill(problem, order, &items);
   int fixed = problem->items < SEED_FIXED ? (int)problem->items : SEED_FIXED;
-  u64 threads = fixed < 5 ? TREE_THREADS : 1ull << fixed;
+  u64 threads = fixed < 5 ? (u64)TREE_THREADS : 1ull << fixed;
   seed_best *memory, best = {};
   DZO_TRY(dzo_unit_allocate(unit, threads + 1, sizeof *memory, (void **)&memory));
   dzo_status status =
