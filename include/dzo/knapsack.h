@@ -8,9 +8,10 @@
  *
  * One answer. The optimal value is the same for every algorithm, device and number of threads. Of
  * several optimal sets, an instance of at most DZO_KNAPSACK_SMALL cells (items times capacity + 1)
- * that is solved by DZO_KNAPSACK_AUTO, alone or in a batch, has the same set on every device. If it
- * has no negative numbers and no copies, that is the one that leaves out the last item if any
- * optimal set does, then the one before, and so on. Otherwise the set is one of the optimal ones.
+ * whose values add up to less than 2^62 and that is solved by DZO_KNAPSACK_AUTO, alone or in a
+ * batch, has the same set on every device. If it has no negative numbers and no copies, that is the
+ * one that leaves out the last item if any optimal set does, then the one before, and so on.
+ * Otherwise the set is one of the optimal ones.
  *
  * Limits. A time limit, too little memory, or a cancel end a call early, with the best set found
  * and a proved bound on what the best of all could be worth. Memory is the context's `memory`, or
