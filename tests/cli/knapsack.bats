@@ -246,7 +246,7 @@ END
   [ -n "$(field value)" ]
   grep -q '^proof  *no choice is worth more than [0-9]* (' out
   { cat hard.txt; five_items; } >both.txt
-  expect 5 dzo knapsack both.txt --device cpu --threads 1 --time-limit 0.5 --json --verify
+  expect 5 dzo knapsack both.txt --device cpu --threads 1 --time-limit 0.3 --json --verify
   [ "$(json "[d['count'], d['feasible'] + d['optimal'], len(d['instances'])]")" = "[2, 2, 2]" ]
 }
 
@@ -271,7 +271,7 @@ END
   need_python
   python3 -c 'import pty; pty.openpty()' 2>/dev/null || skip "needs pseudo-terminals"
   hard_instance >hard.txt
-  python3 - "$DZO_PROGRAM" knapsack hard.txt --device cpu --algorithm horowitz-sahni --time-limit 1.8 <<'END'
+  python3 - "$DZO_PROGRAM" knapsack hard.txt --device cpu --algorithm horowitz-sahni --time-limit 1.4 <<'END'
 import fcntl, os, pty, re, struct, subprocess, sys, termios
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
@@ -291,14 +291,12 @@ text = shown.decode()
 assert re.search(r"\r\x1b\[K[a-z-]+  value \d+  bound \d+  gap [0-9.e-]+ %  [0-9.]+ s", text), repr(text)
 assert text.endswith("\r\x1b[Kdzo: the time limit was reached\r\n"), repr(text)
 END
-  expect 5 dzo knapsack hard.txt --device cpu --threads 1 --time-limit 1.2 # no terminal, no line
-  [ "$(cat err)" = "dzo: the time limit was reached" ]
 }
 
 @test "Ctrl-C: the best found is told, status 130" {
   once
   hard_instance >hard.txt
-  for try in 1 2 3; do
+  for try in 1.2 2 3; do # after a second there would be a line on a terminal, and here is none
     "$DZO_PROGRAM" knapsack hard.txt --device cpu --threads 1 -o chosen.txt >out 2>err </dev/null &
     pid=$!
     sleep $try
