@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "knapsack_checks.h"
 
@@ -193,7 +194,24 @@ static void each_algorithm_takes_batches(void **state) {
   dzo_context_destroy(context);
 }
 
-/* Those that were not begun are there too: an empty set and a bound. */
+/* Those that were not begun are there too: an empty set, or another that fits, and a bound. */
+static void check_cut_short(const dzo_knapsack_batch *b, const dzo_knapsack_batch *reference) {
+  assert_true(b->feasible > 0);
+  assert_int_equal(b->optimal + b->feasible + b->infeasible, b->count);
+  assert_int_equal(b->infeasible, reference->infeasible);
+  for (uint64_t i = 0; i < b->count; i++) {
+    assert_true(b->outcomes[i] <= DZO_KNAPSACK_INFEASIBLE);
+    if (b->outcomes[i] == DZO_KNAPSACK_INFEASIBLE)
+      continue;
+    assert_true(b->bounds[i].high == 0 ? b->bounds[i].low >= reference->value_sums[i].low ||
+                                             reference->value_sums[i].high < 0
+                                       : reference->value_sums[i].high < 0);
+    assert_true((int64_t)b->weight_sums[i].low <= b->capacities[i]);
+    for (uint64_t k = b->offsets[i]; k < b->offsets[i + 1]; k++)
+      assert_true(b->taken[k] >= 0 && b->taken[k] < 4);
+  }
+}
+
 static void a_cancelled_batch_is_filled_in(void **state) {
   (void)state;
   dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
@@ -204,19 +222,42 @@ static void a_cancelled_batch_is_filled_in(void **state) {
     dzo_context_cancel(context);
     assert_int_equal(dzo_knapsack_run_batch(context, &b, NULL), DZO_E_CANCELLED);
     dzo_context_resume(context);
-    assert_true(b.feasible > 0);
-    assert_int_equal(b.optimal + b.feasible + b.infeasible, b.count);
-    for (uint64_t i = 0; i < b.count; i++) {
-      assert_true(b.outcomes[i] <= DZO_KNAPSACK_INFEASIBLE);
-      if (b.outcomes[i] == DZO_KNAPSACK_INFEASIBLE)
-        continue;
-      assert_true(b.bounds[i].high == 0 ? b.bounds[i].low >= reference.value_sums[i].low ||
-                                              reference.value_sums[i].high < 0
-                                        : reference.value_sums[i].high < 0);
-      assert_true((int64_t)b.weight_sums[i].low <= b.capacities[i]);
-      for (uint64_t k = b.offsets[i]; k < b.offsets[i + 1]; k++)
-        assert_true(b.taken[k] >= 0 && b.taken[k] < 4);
-    }
+    check_cut_short(&b, &reference);
+    free(m);
+    free(whole);
+  }
+  dzo_context_destroy(context);
+}
+
+static int dawdle(void *user, const dzo_knapsack_progress *progress) {
+  (void)progress;
+  double until = *(double *)user;
+  while (dzo_clock() < until) {
+  }
+  return 0;
+}
+
+/* One instance takes so long that there is no time for a close look at the others. */
+static void a_batch_long_out_of_time_is_filled_in(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  context->threads = 1;
+  for (int kind = 0; kind < KINDS; kind++) {
+    if (kind == DROPS || kind == COPIES)
+      continue;
+    many *m = draw(kind, 100, 7), *whole = draw(kind, 100, 7);
+    dzo_knapsack_batch b = batch_of(m, kind), reference = batch_of(whole, kind);
+    assert_int_equal(dzo_knapsack_run_batch(context, &reference, NULL), DZO_OK);
+    memset(m->taken, 0x55, sizeof m->taken);
+    dzo_knapsack_options o;
+    dzo_knapsack_options_init(&o);
+    double until = dzo_clock() + 0.33;
+    o.algorithm = DZO_KNAPSACK_HOROWITZ_SAHNI;
+    o.time_limit = 0.02;
+    o.progress = dawdle;
+    o.progress_user = &until;
+    assert_int_equal(dzo_knapsack_run_batch(context, &b, &o), DZO_E_LIMIT);
+    check_cut_short(&b, &reference);
     free(m);
     free(whole);
   }
@@ -260,6 +301,7 @@ int main(void) {
       cmocka_unit_test(no_answer_has_to_be_wanted),
       cmocka_unit_test(each_algorithm_takes_batches),
       cmocka_unit_test(a_cancelled_batch_is_filled_in),
+      cmocka_unit_test(a_batch_long_out_of_time_is_filled_in),
       cmocka_unit_test(wrong_batches_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
