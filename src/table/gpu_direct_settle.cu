@@ -232,6 +232,34 @@ static __device__ bool move_on(const table_layout &t, const walk_region<W> &r, u
   return moved;
 }
 
+/* Into a bucket, if it has a free slot. Slots are only taken meanwhile, so that one that has none
+ * will not have any. */
+template <int S>
+static __device__ bool fill(const walk_region<u64> &r, u32 bucket, ulonglong2 pair) {
+  while (free_in<u64, S>(r, bucket) != 0) {
+    if (!try_lock(r, bucket))
+      continue;
+    bool placed = fill_locked<u64, S>(r, bucket, pair);
+    unlock(r, bucket);
+    return placed;
+  }
+  return false;
+}
+template <int S> static __device__ bool fill(const walk_region<u32> &r, u32 bucket, u64 pair) {
+  table_bucket<u32, S> b;
+  table_load_now<S>(r.slots + bucket * S, &b);
+  table_seen seen = table_look<u32, S>(b, (u32)table_word<u32>::FREE);
+  for (u32 free = seen.free; free != 0; free &= free - 1) {
+    u32 i = (u32)__ffs((int)free) - 1;
+    u32 was =
+        (seen.empty >> i & 1) != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
+    u64 old = table_slot_of(was, (u32)table_word<u32>::FREE);
+    if (atomicCAS(r.slots + bucket * S + i, old, pair) == old)
+      return true;
+  }
+  return false;
+}
+
 /* One step in a bucket. True: the pair is placed. With `force`, if it cannot be, it takes the place
  * of another, which then is *pair, and *bucket that one's other. */
 template <int S>
@@ -259,19 +287,9 @@ static __device__ bool step(const table_layout &t, const walk_region<u64> &r, u3
 template <int S>
 static __device__ bool step(const table_layout &t, const walk_region<u32> &r, u32 *bucket,
                             u64 *pair, u32 random, bool force) {
-  u32 here = *bucket, at = here * S + random % S, other = 0;
-  table_bucket<u32, S> b;
-  table_load_now<S>(r.slots + here * S, &b);
-  table_seen seen = table_look<u32, S>(b, (u32)table_word<u32>::FREE);
-  for (u32 free = seen.free; free != 0; free &= free - 1) {
-    u32 i = (u32)__ffs((int)free) - 1;
-    u32 was =
-        (seen.empty >> i & 1) != 0 ? (u32)table_word<u32>::EMPTY : (u32)table_word<u32>::ERASED;
-    u64 old = table_slot_of(was, (u32)table_word<u32>::FREE);
-    if (atomicCAS(r.slots + here * S + i, old, *pair) == old)
-      return true;
-  }
-  u32 place;
+  u32 here = *bucket, at = here * S + random % S, other = 0, place;
+  if (fill<S>(r, here, *pair))
+    return true;
   if (seek_exit<u32, S>(t, r, here, random, &place, &other))
     at = here * S + place;
   else if (!force)
@@ -300,7 +318,9 @@ static __device__ bool walk(const table_layout &t, const table_direct &d,
     if (i == 0 && table_slot_key(*pair) == key)
       bucket = p.second;
   }
-  return false;
+  /* None is for the overflow while one of its buckets has a free slot, since there look-ups end. */
+  u32 other = other_bucket<W>(t, table_slot_key(*pair), bucket);
+  return fill<S>(r, bucket, *pair) || fill<S>(r, other, *pair);
 }
 
 /* The value of a key that is new: of its only query, or of all of them. */
