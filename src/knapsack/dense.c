@@ -43,7 +43,9 @@ double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) 
 
 dzo_status dense_rest_plan(knapsack_job *job, const dense_rest *rest, uint32_t spans,
                            uint64_t enough, dense_plan *plan) {
-  double longest = (double)-(DENSE_LEAST + 1) / (rest->rate > 1 ? rest->rate : 1);
+  /* Half of what lies between DENSE_LEAST and 0; the other half is for what an item falls short of
+   * the rate, so that DENSE_NONE and what is added to it fit 32 bits; less what rounding takes. */
+  double longest = (double)(-DENSE_LEAST / 2 - (1 << 13)) / (rest->rate > 1 ? rest->rate : 1);
   *plan = (dense_plan){
       .context = job->context,
       .job = job,
