@@ -515,11 +515,12 @@ static dzo_status run(search *s, dzo_knapsack_algorithm algorithm) {
 static dzo_status run_wide(knapsack_job *job, const knapsack_normal *normal,
                            dzo_knapsack_algorithm algorithm, knapsack_answer *answer,
                            knapsack_record *record) {
+  const char *what = normal->wide_capacity > INT64_MAX
+                         ? "whose capacity, with the negative weights added, is beyond 64 bits"
+                         : "with an item whose value is -2^63";
   if (algorithm != DZO_KNAPSACK_AUTO)
-    return dzo_fail(job->context, DZO_E_UNSUPPORTED,
-                    "%s takes no instance whose capacity, with the negative weights added, is "
-                    "beyond 64 bits; auto does",
-                    dzo_knapsack_algorithm_name(algorithm));
+    return dzo_fail(job->context, DZO_E_UNSUPPORTED, "%s takes no instance %s; auto does",
+                    dzo_knapsack_algorithm_name(algorithm), what);
   record->algorithm = DZO_KNAPSACK_TWO_LIST;
   say(record, "numbers beyond 64 bits, by one list of states");
   knapsack_job own = *job;

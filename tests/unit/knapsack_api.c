@@ -279,6 +279,14 @@ static void what_cannot_be_done_is_refused(void **state) {
   dzo_knapsack_options_init(&o);
   o.algorithm = (dzo_knapsack_algorithm)99;
   expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "99");
+  /* Giving it back is worth 2^63, and so is the room that the other makes. */
+  const int64_t least[] = {INT64_MIN, 1}, small[] = {-3, 2}, large[] = {INT64_MIN, INT64_MAX},
+                lost[] = {-5, 1};
+  o.algorithm = DZO_KNAPSACK_CORE;
+  i = instance_of(2, least, small, NULL, 1);
+  expect_refusal(context, &i, &o, DZO_E_UNSUPPORTED, "value");
+  i = instance_of(2, lost, large, NULL, 1);
+  expect_refusal(context, &i, &o, DZO_E_UNSUPPORTED, "capacity");
   o.size = 3;
   expect_refusal(context, &i, &o, DZO_E_ARGUMENT, "size");
   dzo_context_destroy(context);
