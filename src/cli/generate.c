@@ -355,7 +355,7 @@ static const cli_option options[] = {
      SETTING(range),
      .help =
          "keys: from 0 to N - 1; without it, all that the type has. knapsack: about the largest "
-         "value and weight, 10 to 1e17; without it, 1000."},
+         "value and weight, 10 to 100000000000000000; without it, 1000."},
     {.name = "distinct",
      .kind = CLI_COUNT,
      .argument = "N",
