@@ -17,7 +17,7 @@ enum : u32 {
   TABLE_OVER = 0x80000000u, /* a place in the overflow of the region, from over_begin on */
   TABLE_TAKEN = 0x40000000u /* of table_claim(): another thread of the tile has put the key there */
 };
-enum { TABLE_WALK = 400 }; /* steps to make room for a pair, at most */
+enum { TABLE_WALK = 400, TABLE_LAST = 8 }; /* steps to make room for a pair, at most */
 
 /* Blocks that a multiprocessor works on at a time, as far as registers go. */
 template <typename W> struct table_blocks {
@@ -421,14 +421,15 @@ static __device__ bool table_step(const table_region<W> &r, u32 *bucket, table_p
   return placed;
 }
 
-/* Look in both of the pair's buckets; then go on with pairs that have to move. */
+/* Look in both of the pair's buckets; then go on with pairs that have to move. In the last steps
+ * none is displaced: who is left over has found both its buckets full. */
 template <typename W, int S>
 static __device__ bool table_walk(const table_region<W> &r, table_pair<W> *pair) {
   u32 random = (u32)(pair->key * 0x9e3779b1u) ^ threadIdx.x;
   u32 bucket = table_first_bucket(table_place_of(pair->key, r.regions), r.buckets);
   for (int i = 0; i < TABLE_WALK; i++) {
     random = random * 1664525u + 1013904223u;
-    if (table_step<W, S>(r, &bucket, pair, random >> 20, i > 0))
+    if (table_step<W, S>(r, &bucket, pair, random >> 20, i > 0 && i < TABLE_WALK - TABLE_LAST))
       return true;
     if (i == 0)
       bucket = table_second_bucket(pair->key, r.buckets);
