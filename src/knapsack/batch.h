@@ -14,6 +14,7 @@ typedef struct batch_run {
   uint64_t *singles; /* instances that are solved one by one */
   uint64_t single_count;
   uint64_t outcomes[3]; /* how many have each; accessed atomically */
+  double cancelled;     /* by dzo_clock(), when that was seen; 0: never; accessed atomically */
 } batch_run;
 
 /* The instance number i, alone. */

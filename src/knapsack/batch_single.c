@@ -13,7 +13,7 @@
 
 /* Seconds that one thread may take for an instance that the GPU might do faster. */
 static const double PATIENCE = 0.05;
-/* And those after the time limit in which all that are left are still given a good set. */
+/* And those after the end in which all that are left are still given a good set. */
 static const double GRACE = 0.3;
 
 typedef struct singles {
@@ -53,10 +53,25 @@ static dzo_status with_number(dzo_context *context, uint64_t i, dzo_status statu
   return dzo_fail(context, status, "instance %llu: %s", (unsigned long long)i, text);
 }
 
-/* Is the time limit so long past that an instance gets the empty set without being looked at
- * closely? Not where that may not fit. */
+/* Is the time limit long past, or was the batch cancelled long ago? */
+static bool is_late(batch_run *run) {
+  double now = dzo_clock(), seen;
+  if (now >= run->job.deadline + GRACE)
+    return true;
+  if (!dzo_is_cancelled(run->job.context) &&
+      __atomic_load_n(&run->job.stopped, __ATOMIC_RELAXED) != KNAPSACK_CANCELLED)
+    return false;
+  __atomic_load(&run->cancelled, &seen, __ATOMIC_RELAXED);
+  if (seen > 0)
+    return now >= seen + GRACE;
+  __atomic_store(&run->cancelled, &now, __ATOMIC_RELAXED);
+  return false;
+}
+
+/* Then an instance gets the empty set without being looked at closely. Not where that may not fit.
+ */
 static bool put_late(batch_run *run, uint64_t i) {
-  if (dzo_clock() < run->job.deadline + GRACE)
+  if (!is_late(run))
     return false;
   dzo_knapsack_instance k = batch_instance(run->batch, i);
   knapsack_wide bound = 0;

@@ -264,6 +264,41 @@ static void a_batch_long_out_of_time_is_filled_in(void **state) {
   dzo_context_destroy(context);
 }
 
+enum { CANCELLED_AT = 10 };
+
+/* Cancels a batch, and holds it up soon afterwards. */
+static int hesitate(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)phase;
+  double until = dzo_clock() + 0.33;
+  *(uint64_t *)user += total > 0;
+  while (total > 0 && done == CANCELLED_AT + 2 && dzo_clock() < until) {
+  }
+  return total > 0 && done == CANCELLED_AT;
+}
+
+static void a_batch_long_cancelled_is_filled_in(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  many *m = draw(PLAIN, 100, 7), *whole = draw(PLAIN, 100, 7);
+  dzo_knapsack_batch b = batch_of(m, PLAIN), reference = batch_of(whole, PLAIN);
+  assert_int_equal(dzo_knapsack_run_batch(context, &reference, NULL), DZO_OK);
+  uint64_t calls = 0;
+  context->threads = 1;
+  context->progress = hesitate;
+  context->progress_user = &calls;
+  dzo_knapsack_options o;
+  dzo_knapsack_options_init(&o);
+  o.algorithm = DZO_KNAPSACK_CORE;
+  assert_int_equal(dzo_knapsack_run_batch(context, &b, &o), DZO_E_CANCELLED);
+  assert_true(calls >= b.count);
+  check_cut_short(&b, &reference);
+  for (uint64_t k = b.offsets[CANCELLED_AT + 3]; k < b.offsets[b.count]; k++)
+    assert_int_equal(b.taken[k], 0);
+  free(m);
+  free(whole);
+  dzo_context_destroy(context);
+}
+
 static void expect_refusal(dzo_context *context, dzo_knapsack_batch *b, const char *text) {
   assert_int_equal(dzo_knapsack_run_batch(context, b, NULL), DZO_E_ARGUMENT);
   if (strstr(dzo_context_message(context), text) == NULL)
@@ -302,6 +337,7 @@ int main(void) {
       cmocka_unit_test(each_algorithm_takes_batches),
       cmocka_unit_test(a_cancelled_batch_is_filled_in),
       cmocka_unit_test(a_batch_long_out_of_time_is_filled_in),
+      cmocka_unit_test(a_batch_long_cancelled_is_filled_in),
       cmocka_unit_test(wrong_batches_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
