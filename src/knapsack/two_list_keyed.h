@@ -78,7 +78,7 @@ static void filler_begin(filler *f, const two_list_run *run, NUMBER room) {
     else
       high = middle - 1;
   }
-  f->run = run;
+  *f = (filler){.run = run};
   filler_move(f, low);
 }
 
