@@ -90,8 +90,10 @@ template <typename W> static __device__ table_pair<W> *find_slot(const table_lay
 template <typename W> static __device__ rest_state<W> look_up(const table_layout &t, W key) {
   rest_state<W> s = {find_slot(t, key), NULL, NULL, false, false, false, 0};
   if (s.slot != NULL) {
-    s.present = s.slot->key != table_word<W>::FREE;
-    s.value = s.slot->value;
+    /* Only this thread changes them while the key is there; once it is not, others take the slot.
+     */
+    s.present = dzo_load_shared(&s.slot->key) != table_word<W>::FREE;
+    s.value = dzo_load_shared(&s.slot->value);
     return s;
   }
   u64 at = table_lower_bound((const W *)t.over_keys, 0, t.over_count, key);
