@@ -19,6 +19,12 @@ bool knapsack_must_stop(knapsack_job *job) {
   return dzo_clock() >= job->deadline && stop(job, KNAPSACK_OUT_OF_TIME);
 }
 
+uint64_t knapsack_memory_left(const knapsack_job *job) {
+  uint64_t all = job->context->memory, used = dzo_context_memory_used(job->context);
+  uint64_t left = all == 0 ? UINT64_MAX : all > used ? all - used : 0;
+  return left < job->memory ? left : job->memory;
+}
+
 dzo_int128 knapsack_public(knapsack_wide sum) {
   return (dzo_int128){(int64_t)(sum >> 64), (uint64_t)sum};
 }

@@ -110,7 +110,7 @@ dzo_status knapsack_solve_one(knapsack_job *job, const dzo_knapsack_instance *in
                               dzo_knapsack **out) {
   *out = NULL;
   knapsack_normal normal;
-  DZO_TRY(knapsack_normalize(job->context, instance, &normal));
+  DZO_TRY(knapsack_normalize(job, instance, &normal));
   dzo_knapsack *k = dzo_calloc(job->context, 1, sizeof *k);
   dzo_status status = k != NULL ? solve_normal(job, instance, &normal, k) : DZO_E_MEMORY;
   knapsack_normal_free(&normal);

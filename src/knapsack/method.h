@@ -64,6 +64,9 @@ bool knapsack_must_stop(knapsack_job *job);
 bool knapsack_report(knapsack_job *job, dzo_knapsack_algorithm algorithm, knapsack_wide value,
                      knapsack_wide bound);
 
+/* Bytes of host memory that the job may still take. */
+uint64_t knapsack_memory_left(const knapsack_job *job);
+
 dzo_int128 knapsack_public(knapsack_wide sum);
 
 /* What a method found. It comes in as the empty set with value 0 and bound value_sum, and must be

@@ -65,7 +65,8 @@ typedef struct entry {
 } entry;
 
 typedef struct reduction {
-  dzo_context *context;
+  const knapsack_job *job;
+  dzo_context *context; /* the job's */
   const dzo_knapsack_instance *instance;
   knapsack_normal *out;
   entry *entries;
@@ -217,25 +218,33 @@ static bundles bundles_of(const reduction *r, const entry *e) {
   return (bundles){e->copies, 1, most_together(r, e)};
 }
 
+/* Bundles of `most` copies, beyond one an item, with which methods and clocks still get on. */
+#define LARGEST_BUNDLES (UINT64_C(1) << 24)
+
 static dzo_status count_bundles(reduction *r, uint64_t *count) {
+  uint64_t largest = 0;
   *count = 0;
   for (uint64_t k = 0; k < r->count; k++) {
     bundles b = bundles_of(r, &r->entries[k]);
     for (; b.left > 0 && b.size < b.most; ++*count)
       (void)next_bundle(&b);
     *count += b.left / b.most + (b.left % b.most != 0);
-    if (*count > DZO_KNAPSACK_ITEMS)
+    largest += b.left > b.most ? b.left / b.most - 1 : 0;
+    if (*count > DZO_KNAPSACK_ITEMS || largest > LARGEST_BUNDLES)
       return dzo_fail(r->context, DZO_E_UNSUPPORTED,
-                      "item %llu: its copies, in bundles whose values are 64-bit numbers, make "
-                      "more than %llu items",
-                      (unsigned long long)r->entries[k].item,
-                      (unsigned long long)DZO_KNAPSACK_ITEMS);
+                      "item %llu: its copies, in bundles whose values and weights are 64-bit "
+                      "numbers, make too many items",
+                      (unsigned long long)r->entries[k].item);
   }
   return DZO_OK;
 }
 
 static dzo_status make_room(reduction *r, uint64_t items) {
   knapsack_normal *n = r->out;
+  uint64_t each = sizeof *n->value + sizeof *n->weight + sizeof *n->from + sizeof *n->multiple;
+  if (items > knapsack_memory_left(r->job) / each)
+    return dzo_fail(r->context, DZO_E_MEMORY, "the memory does not suffice for %llu items",
+                    (unsigned long long)items);
   n->value = dzo_alloc(r->context, items, sizeof *n->value);
   n->weight = dzo_alloc(r->context, items, sizeof *n->weight);
   n->from = dzo_alloc(r->context, items, sizeof *n->from);
@@ -312,15 +321,17 @@ static bool divides(const knapsack_problem *p) {
   return values != 1 || weights != 1;
 }
 
-dzo_status knapsack_normalize(dzo_context *context, const dzo_knapsack_instance *instance,
+dzo_status knapsack_normalize(const knapsack_job *job, const dzo_knapsack_instance *instance,
                               knapsack_normal *out) {
+  dzo_context *context = job->context;
   *out = (knapsack_normal){.value_scale = 1};
   if (knapsack_is_normal(instance->count, instance->values, instance->weights, instance->copies,
                          instance->capacity, &out->problem) &&
       !divides(&out->problem))
     return DZO_OK;
   out->problem = (knapsack_problem){0};
-  reduction r = {.context = context,
+  reduction r = {.job = job,
+                 .context = context,
                  .instance = instance,
                  .out = out,
                  .entries = dzo_alloc(context, instance->count, sizeof(entry)),

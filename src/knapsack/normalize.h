@@ -24,7 +24,7 @@ typedef struct knapsack_normal {
 
 /* DZO_E_ARGUMENT, naming the item; DZO_E_UNSUPPORTED where sums would not fit 128 bits, or copies
  * make too many items; DZO_E_MEMORY. */
-dzo_status knapsack_normalize(dzo_context *context, const dzo_knapsack_instance *instance,
+dzo_status knapsack_normalize(const knapsack_job *job, const dzo_knapsack_instance *instance,
                               knapsack_normal *out);
 void knapsack_normal_free(knapsack_normal *normal);
 

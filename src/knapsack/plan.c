@@ -98,16 +98,10 @@ static void say_attempt(search *s, const candidate *c, double seconds, ending en
 
 /* ---- Attempts -------------------------------------------------------------------------------- */
 
-static uint64_t memory_left(const knapsack_job *job) {
-  uint64_t all = job->context->memory, used = dzo_context_memory_used(job->context);
-  uint64_t left = all == 0 ? UINT64_MAX : all > used ? all - used : 0;
-  return left < job->memory ? left : job->memory;
-}
-
 static knapsack_job job_for(const search *s, bool gpu, double budget) {
   knapsack_job job = *s->job;
   job.stopped = KNAPSACK_GOES_ON;
-  job.memory = memory_left(s->job);
+  job.memory = knapsack_memory_left(s->job);
   job.gpu = gpu ? s->job->gpu : NULL;
   job.cpu = !gpu || s->job->cpu;
   double end = dzo_clock() + budget;
@@ -227,7 +221,7 @@ static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm,
   if (c == NULL || s->is_desperate)
     return c;
   /* What core takes can only be found out. */
-  bool fits = algorithm == DZO_KNAPSACK_CORE || c->estimate.memory <= memory_left(s->job);
+  bool fits = algorithm == DZO_KNAPSACK_CORE || c->estimate.memory <= knapsack_memory_left(s->job);
   return fits && c->estimate.seconds < INFINITY ? c : NULL;
 }
 
@@ -524,7 +518,7 @@ static dzo_status run_wide(knapsack_job *job, const knapsack_normal *normal,
   record->algorithm = DZO_KNAPSACK_TWO_LIST;
   say(record, "numbers beyond 64 bits, by one list of states");
   knapsack_job own = *job;
-  own.memory = memory_left(job);
+  own.memory = knapsack_memory_left(job);
   return knapsack_wide_solve(&own, normal, answer);
 }
 

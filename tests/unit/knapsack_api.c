@@ -262,6 +262,16 @@ static void what_cannot_be_done_is_refused(void **state) {
   const int64_t coprime[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX - 2};
   i = instance_of(3, coprime, ones, most, INT64_C(1) << 40);
   expect_refusal(context, &i, NULL, DZO_E_UNSUPPORTED, "item 0");
+  /* Of these 92 can, which is still too few. */
+  const int64_t rich[] = {INT64_C(100000000000000000), INT64_C(100000000000000001), 5};
+  i = instance_of(3, rich, ones, most, INT64_C(3000000000));
+  expect_refusal(context, &i, NULL, DZO_E_UNSUPPORTED, "item 0");
+  /* And here, they can, but not in the memory there is. */
+  const uint64_t memory = context->memory;
+  context->memory = dzo_context_memory_used(context) + (1 << 20);
+  i = instance_of(3, rich, ones, most, 10000000);
+  expect_refusal(context, &i, NULL, DZO_E_MEMORY, "memory");
+  context->memory = memory;
   i = instance_of(3, NULL, ones, NULL, 5);
   expect_refusal(context, &i, NULL, DZO_E_ARGUMENT, "without");
   i = instance_of(DZO_KNAPSACK_ITEMS + 1, ones, ones, NULL, 5);
