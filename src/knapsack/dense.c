@@ -143,7 +143,7 @@ static bool is_full(const search *s, const dense_plan *plan) {
 
 /* What is left for sets worth more than `known`; no items where nothing can be. */
 static void reduce(search *s, int64_t known) {
-  dense_reduce(s->problem, s->order, known, &s->rest);
+  dense_reduce(s->job, s->problem, s->order, known, &s->rest);
   if (s->rest.room_left < 0)
     s->rest.items = 0;
 }

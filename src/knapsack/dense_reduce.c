@@ -108,10 +108,16 @@ static void sink(const knapsack_problem *p, uint32_t *item, uint32_t at, uint32_
   }
 }
 
-static void sort_by_weight(const knapsack_problem *p, uint32_t *item, uint32_t count) {
+enum { SORTED = 1 << 14 }; /* items between looks at the clock */
+
+/* Where the job is stopped, each item is still there once, in some order. */
+static void sort_by_weight(knapsack_job *job, const knapsack_problem *p, uint32_t *item,
+                           uint32_t count) {
   for (uint32_t i = count / 2; i-- > 0;)
     sink(p, item, i, count);
   for (uint32_t end = count; end-- > 1;) {
+    if (end % SORTED == 0 && knapsack_must_stop(job))
+      return;
     uint32_t last = item[end];
     item[end] = item[0];
     item[0] = last;
@@ -119,13 +125,13 @@ static void sort_by_weight(const knapsack_problem *p, uint32_t *item, uint32_t c
   }
 }
 
-void dense_reduce(const knapsack_problem *problem, const uint32_t *order, int64_t known,
-                  dense_rest *rest) {
+void dense_reduce(knapsack_job *job, const knapsack_problem *problem, const uint32_t *order,
+                  int64_t known, dense_rest *rest) {
   rest->room_left = -1;
   if (fix(problem, find_break(problem, order), known, rest) < 0 || rest->capacity < 0)
     return;
   rest->room_left = find_room_left(problem, order, known, rest);
-  sort_by_weight(problem, rest->item, rest->items);
+  sort_by_weight(job, problem, rest->item, rest->items);
   for (uint32_t i = 0; i < rest->items; i++) {
     rest->value[i] = problem->value[rest->item[i]];
     rest->weight[i] = problem->weight[rest->item[i]];

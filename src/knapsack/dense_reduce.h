@@ -21,8 +21,9 @@ typedef struct dense_rest {
 /* Arrays for a problem of so many items. */
 dzo_status dense_rest_open(dense_rest *rest, dzo_context *context, uint32_t items);
 void dense_rest_close(dense_rest *rest);
-/* Look only for sets worth more than `known`. `order` is that of knapsack_sort(). */
-void dense_reduce(const knapsack_problem *problem, const uint32_t *order, int64_t known,
-                  dense_rest *rest);
+/* Look only for sets worth more than `known`. `order` is that of knapsack_sort(). Where the job is
+ * stopped, the items of the rest stand in any order. */
+void dense_reduce(knapsack_job *job, const knapsack_problem *problem, const uint32_t *order,
+                  int64_t known, dense_rest *rest);
 
 #endif
