@@ -16,6 +16,7 @@
 #include "dzo/dzo.h"
 #include "failing_memory.h"
 #include "knapsack/dense.h"
+#include "knapsack/dense_reduce.h"
 #include "knapsack_checks.h"
 
 #if defined(DZO_TEST_TINY)
@@ -163,6 +164,41 @@ static void test_stops(void **state) {
   free(k.weights);
 }
 
+/* A job that is stopped does not wait for very many items to be sorted, and loses none. */
+static void test_stops_sorting(void **state) {
+  (void)state;
+  enum { MANY = 3 << 14 };
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  random_knapsack k;
+  grouped(4, MANY, 60000, 1, &k);
+  const knapsack_problem *p = &k.problem;
+  uint32_t *order = malloc(MANY * sizeof *order);
+  uint8_t *seen = calloc(MANY, 1);
+  dense_rest rest;
+  assert_true(order != NULL && seen != NULL);
+  assert_int_equal(knapsack_sort(context, p, order), DZO_OK);
+  assert_int_equal(dense_rest_open(&rest, context, MANY), DZO_OK);
+  for (int stopped = 0; stopped < 2; stopped++) {
+    knapsack_job job = knapsack_unlimited(context);
+    job.stopped = stopped != 0 ? KNAPSACK_CANCELLED : KNAPSACK_GOES_ON;
+    dense_reduce(&job, p, order, 0, &rest);
+    assert_int_equal(rest.items, MANY);
+    bool sorted = true;
+    for (uint32_t i = 0; i < MANY; i++) {
+      assert_int_equal(seen[rest.item[i]]++, stopped);
+      assert_int_equal(rest.weight[i], p->weight[rest.item[i]]);
+      sorted = sorted && (i == 0 || rest.weight[i - 1] >= rest.weight[i]);
+    }
+    assert_int_equal(sorted, stopped == 0);
+  }
+  dense_rest_close(&rest);
+  free(seen);
+  free(order);
+  free(k.values);
+  free(k.weights);
+  dzo_context_destroy(context);
+}
+
 /* Whatever goes wrong, the answer fits and nothing is left behind. */
 static dzo_status solve_anyhow(knapsack_job *job, const random_knapsack *k) {
   const knapsack_problem *p = &k->problem;
@@ -223,10 +259,11 @@ static void test_failing_gpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_plan),      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_groups),    cmocka_unit_test(test_little_memory),
-      cmocka_unit_test(test_wide),      cmocka_unit_test(test_stops),
-      cmocka_unit_test(test_no_memory), cmocka_unit_test(test_failing_gpu),
+      cmocka_unit_test(test_plan),          cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_groups),        cmocka_unit_test(test_little_memory),
+      cmocka_unit_test(test_wide),          cmocka_unit_test(test_stops),
+      cmocka_unit_test(test_stops_sorting), cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_failing_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
