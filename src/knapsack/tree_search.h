@@ -99,7 +99,9 @@ static void TREE(run)(tree_search *s, uint64_t nodes) {
         break;
       }
       const TREE_LEVEL *above = &levels[--s->depth];
-      node = above->node, from = above->from, at = above->child;
+      node = above->node;
+      from = above->from;
+      at = above->child;
       continue;
     }
     at--;
@@ -119,7 +121,9 @@ static void TREE(run)(tree_search *s, uint64_t nodes) {
     if (next == at + 1)
       continue;
     levels[s->depth++] = (TREE_LEVEL){node, from, at};
-    node = child, from = at + 1, at = next;
+    node = child;
+    from = at + 1;
+    at = next;
     is_skimmed = true;
   }
   s->nodes += done;
