@@ -240,7 +240,7 @@ static dzo_status finish(knapsack_job *job, const knapsack_problem *p, unsigned 
   if (best.value > answer->value) {
     uint64_t set = best_low(p, low, best.high);
     for (unsigned i = 0; i < p->items; i++)
-      answer->taken[i] = i < low ? set >> i & 1 : best.high >> (i - low) & 1;
+      answer->taken[i] = (uint8_t)((i < low ? set >> i : best.high >> (i - low)) & 1);
     answer->value = best.value;
   }
   if (!knapsack_must_stop(job)) {
