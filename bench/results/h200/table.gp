@@ -1,4 +1,4 @@
-# NVIDIA H200, 3 threads
+# NVIDIA H200, 16 threads
 set title "Filling a table, step by step"
 set xlabel "load when the step begins"
 set ylabel "million inserts a second"
