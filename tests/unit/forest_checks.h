@@ -26,10 +26,12 @@ enum { ROUNDS = 300, MEDIUM_SCALE = 10 };
 #else
 enum { ROUNDS = 600, MEDIUM_SCALE = 13 };
 #endif
-/* Of the variants of larger graphs, one in STRIDE is tried: the findings of ThreadSanitizer, which
- * is slow, do not hang on their number. */
+/* Of the variants of larger graphs, one in STRIDE is tried: the findings of sanitizers, which are
+ * slow, do not hang on their number. */
 #if defined(__SANITIZE_THREAD__)
 enum { STRIDE = 3 };
+#elif defined(DZO_TEST_SMALL) && defined(__SANITIZE_ADDRESS__)
+enum { STRIDE = 2 };
 #else
 enum { STRIDE = 1 };
 #endif
