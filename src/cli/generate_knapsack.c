@@ -7,6 +7,7 @@
 #include "cli/generate.h"
 #include "cli/json.h"
 #include "io/knapsack.h"
+#include "knapsack/classes.h"
 
 typedef struct knapsack_job {
   cli_call *call;
@@ -19,23 +20,7 @@ typedef struct knapsack_job {
   double generate, verify, write, total; /* seconds */
 } knapsack_job;
 
-const char *const generate_classes[] = {"uncorrelated",
-                                        "weakly-correlated",
-                                        "strongly-correlated",
-                                        "inverse-strongly-correlated",
-                                        "almost-strongly-correlated",
-                                        "subset-sum",
-                                        "even-odd-subset-sum",
-                                        "even-odd",
-                                        "similar-weights",
-                                        "spanner-uncorrelated",
-                                        "spanner-weakly-correlated",
-                                        "spanner-strongly-correlated",
-                                        "multiple-strongly-correlated",
-                                        "profit-ceiling",
-                                        "circle",
-                                        "finkelstein",
-                                        NULL};
+const char *const generate_classes[] = {KNAPSACK_CLASS_NAMES, NULL};
 
 static const char *const formats[] = {"auto", "pisinger", "jooken", "plain", "csv", NULL};
 

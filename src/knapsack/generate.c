@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "base/random.h"
 #include "dzo/knapsack.h"
+#include "knapsack/classes.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -37,22 +38,7 @@ typedef struct maker {
 } maker;
 
 const char *dzo_knapsack_class_name(dzo_knapsack_class kind) {
-  static const char *const names[DZO_KNAPSACK_CLASSES] = {"uncorrelated",
-                                                          "weakly-correlated",
-                                                          "strongly-correlated",
-                                                          "inverse-strongly-correlated",
-                                                          "almost-strongly-correlated",
-                                                          "subset-sum",
-                                                          "even-odd-subset-sum",
-                                                          "even-odd",
-                                                          "similar-weights",
-                                                          "spanner-uncorrelated",
-                                                          "spanner-weakly-correlated",
-                                                          "spanner-strongly-correlated",
-                                                          "multiple-strongly-correlated",
-                                                          "profit-ceiling",
-                                                          "circle",
-                                                          "finkelstein"};
+  static const char *const names[DZO_KNAPSACK_CLASSES] = {KNAPSACK_CLASS_NAMES};
   return (unsigned)kind < DZO_KNAPSACK_CLASSES ? names[kind] : NULL;
 }
 

@@ -250,3 +250,22 @@ void pair_fill_chosen(pair_of *p, queries *q, uint64_t from) {
     q->codes[i] = (uint8_t)(pair_draw(p) % 7);
   }
 }
+
+void pair_check_any_order(pair_of *p, uint64_t count) {
+  queries q = make_queries(count);
+  dzo_table_batch batch;
+  for (uint64_t i = 0; i < q.count; i++) {
+    q.keys[i] = i % 100;
+    q.values[i] = i;
+  }
+  assert_int_equal(pair_run(p, &q, DZO_TABLE_INSERT, DZO_TABLE_ANY, true, &batch), DZO_OK);
+  assert_int_equal(batch.inserted, 100);
+  assert_int_equal(pair_run(p, &q, DZO_TABLE_ASSIGN, DZO_TABLE_ANY, true, &batch), DZO_OK);
+  assert_int_equal(batch.found, q.count);
+  assert_int_equal(pair_run(p, &q, DZO_TABLE_FIND, DZO_TABLE_ANY, true, &batch), DZO_OK);
+  for (uint64_t i = 0; i < q.count; i++)
+    assert_int_equal(q.results[i] % 100, i % 100);
+  assert_int_equal(pair_run(p, &q, DZO_TABLE_ERASE, DZO_TABLE_ANY, false, &batch), DZO_OK);
+  assert_int_equal(batch.found, 100);
+  free_queries(&q);
+}

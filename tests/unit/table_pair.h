@@ -51,5 +51,8 @@ dzo_status pair_run(pair_of *p, queries *q, dzo_table_operation operation, unsig
 void pair_run_both(pair_of *p, queries *q, dzo_table_operation operation, bool gpu);
 /* All that the table holds is in the map, each key once, and there is no more in the map. */
 void pair_compare(pair_of *p);
+/* `count` queries of 100 keys, in any order: what is there in the end is one of what was offered.
+ */
+void pair_check_any_order(pair_of *p, uint64_t count);
 
 #endif

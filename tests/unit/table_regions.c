@@ -199,22 +199,7 @@ static void full_tables(void **state) {
 static void any_order(void **state) {
   (void)state;
   pair_of p = begin(pair_open_or_skip(), false, 0.9, 64);
-  queries q = make_queries(MOST);
-  dzo_table_batch batch;
-  for (uint64_t i = 0; i < q.count; i++) {
-    q.keys[i] = i % 100;
-    q.values[i] = i;
-  }
-  assert_int_equal(pair_run(&p, &q, DZO_TABLE_INSERT, DZO_TABLE_ANY, true, &batch), DZO_OK);
-  assert_int_equal(batch.inserted, 100);
-  assert_int_equal(pair_run(&p, &q, DZO_TABLE_ASSIGN, DZO_TABLE_ANY, true, &batch), DZO_OK);
-  assert_int_equal(batch.found, q.count);
-  assert_int_equal(pair_run(&p, &q, DZO_TABLE_FIND, DZO_TABLE_ANY, true, &batch), DZO_OK);
-  for (uint64_t i = 0; i < q.count; i++)
-    assert_int_equal(q.results[i] % 100, i % 100);
-  assert_int_equal(pair_run(&p, &q, DZO_TABLE_ERASE, DZO_TABLE_ANY, false, &batch), DZO_OK);
-  assert_int_equal(batch.found, 100);
-  free_queries(&q);
+  pair_check_any_order(&p, MOST);
   pair_end(&p);
 }
 
