@@ -230,10 +230,28 @@ dzo_status core_improve_widely(core_frame *f, uint32_t items, uint64_t states, b
 /* ---- core_sides.c: a second constraint
  * ------------------------------------------------------- */
 
+/* The items with which multipliers are tried, in floating point; the others stay as they are in the
+ * plain frame's base. */
+typedef struct core_trials {
+  const core_frame *plain;
+  uint32_t count;
+  uint32_t *item;                 /* [count] */
+  double *value, *side;           /* [count] */
+  int64_t *weight;                /* [count] */
+  double *key;                    /* [count] and */
+  int64_t *room;                  /* [count]: workspace */
+  double fixed_value, fixed_side; /* of the others that are in the base */
+  int64_t fixed_weight;
+} core_trials;
+
+/* About `share` of the items, those of the plain frame's least losses; of 1,024 items or more, or
+ * all of them for a share of 1. */
+dzo_status core_trials_make(const core_frame *plain, double share, core_trials *t);
+void core_trials_free(core_trials *t);
 /* The best multipliers for sum side[j] x[j] <= limit, roughly, from those of the bound without it,
- * by whose solution the sum is `plain_side`. `key` [items] and `weight` [items] are workspace. */
-void core_multipliers(core_frame *f, const core_frame *plain, double plain_side, double *key,
-                      int64_t *weight);
+ * by whose solution the sum is `plain_side`. Returned is their bound, as far as the items that are
+ * not tried stay as they are. */
+double core_multipliers(core_frame *f, core_trials *t, double plain_side);
 /* A side of which value - weight is the multiple that is returned, or 1 for
  * each item: 0. */
 int64_t core_choose_side(const core_level *v, int32_t *side);

@@ -10,7 +10,7 @@
 
 #include "knapsack/core.h"
 
-enum { INSERTION = 12, SAMPLE = 96, FEW = 160 };
+enum { INSERTION = 12, BUCKETS = 1024, SAMPLE = 96, SMALL_SAMPLE = 48, MANY = 4096, FEW = 64 };
 
 static void insert(core_ranked *r, uint32_t count) {
   for (uint32_t i = 1; i < count; i++) {
@@ -35,7 +35,7 @@ static void merge(const core_ranked *from, uint32_t middle, uint32_t end, core_r
   memcpy(to + k, from + b, (end - b) * sizeof *to);
 }
 
-void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
+static void merge_sort(core_ranked *r, uint32_t count, core_ranked *room) {
   for (uint32_t i = 0; i < count; i += INSERTION)
     insert(r + i, count - i < INSERTION ? count - i : INSERTION);
   core_ranked *from = r, *to = room;
@@ -50,6 +50,32 @@ void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
   }
   if (from != r)
     memcpy(r, from, count * sizeof *r);
+}
+
+/* Most keys are spread evenly enough for a bucket to have but a few. */
+void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
+  double least = INFINITY, most = -INFINITY;
+  for (uint32_t i = 0; i < count; i++) {
+    least = r[i].key < least ? r[i].key : least;
+    most = r[i].key > most ? r[i].key : most;
+  }
+  uint32_t buckets = count < BUCKETS ? count : BUCKETS, begin[BUCKETS + 1];
+  double each = ((double)buckets - 1) / (most - least);
+  if (count <= INSERTION || !(each > 0 && each < INFINITY)) {
+    merge_sort(r, count, room);
+    return;
+  }
+  memset(begin, 0, (buckets + 1) * sizeof *begin);
+  for (uint32_t i = 0; i < count; i++)
+    begin[(uint32_t)((r[i].key - least) * each) + 1]++;
+  for (uint32_t b = 1; b < buckets; b++)
+    begin[b] += begin[b - 1];
+  memcpy(room, r, count * sizeof *r);
+  for (uint32_t i = 0; i < count; i++)
+    r[begin[(uint32_t)((room[i].key - least) * each)]++] = room[i];
+  for (uint32_t b = 0, at = 0; b < buckets; at = begin[b++])
+    if (begin[b] - at > 1)
+      merge_sort(r + at, begin[b] - at, room);
 }
 
 /* What weighs `target` of a sample, sorted by rising key, as of all: its
@@ -120,15 +146,14 @@ static double find_sorted(const double *key, const int64_t *weight, uint32_t cou
 static void guess(const double *key, const int64_t *weight, uint32_t count, double share,
                   bool narrow, double *low, double *high) {
   core_ranked sample[SAMPLE], room[SAMPLE];
-  uint32_t step = count / SAMPLE;
-  for (uint32_t i = 0; i < SAMPLE; i++)
+  uint32_t size = count < MANY ? SMALL_SAMPLE : SAMPLE, step = count / size;
+  for (uint32_t i = 0; i < size; i++)
     sample[i] = (core_ranked){key[i * step + step / 2], i * step + step / 2};
-  core_sort(sample, SAMPLE, room);
-  uint32_t at = position(sample, SAMPLE, weight, share), margin = narrow ? 0 : SAMPLE / 8;
-  uint32_t from = at > margin ? at - margin : 0,
-           to = at + margin < SAMPLE ? at + margin : SAMPLE - 1;
+  core_sort(sample, size, room);
+  uint32_t at = position(sample, size, weight, share), margin = narrow ? 0 : size / 8 + 1;
+  uint32_t from = at > margin ? at - margin : 0, to = at + margin < size ? at + margin : size - 1;
   *low = at > margin || narrow ? sample[from].key : -INFINITY;
-  *high = at + margin < SAMPLE || narrow ? sample[to].key : INFINITY;
+  *high = at + margin < size || narrow ? sample[to].key : INFINITY;
 }
 
 double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t target) {

@@ -8,6 +8,8 @@
  * function of the items, with a Lagrange multiplier of its own. */
 #include <math.h>
 
+#include "base/clones.h"
+#include "base/memory.h"
 #include "knapsack/core.h"
 
 enum { SIDE_MOST = 64, STEPS = 20 };
@@ -36,26 +38,103 @@ int64_t core_choose_side(const core_level *v, int32_t *side) {
   return joint ? (int64_t)common : 0;
 }
 
+/* ---- Trials ---------------------------------------------------------------------------------- */
+
+void core_trials_free(core_trials *t) {
+  dzo_free(t->item);
+  dzo_free(t->value);
+  dzo_free(t->weight);
+  *t = (core_trials){0};
+}
+
+/* About so great are the losses of `share` of the items, by a sample. */
+static double loss_of_share(const core_frame *plain, double share) {
+  enum { SAMPLE = 128 };
+  core_ranked sample[SAMPLE], room[SAMPLE];
+  uint32_t items = plain->level->items, step = items / SAMPLE;
+  for (uint32_t i = 0; i < SAMPLE; i++)
+    sample[i] = (core_ranked){fabs(core_rough_worth(plain, i * step)), i};
+  core_sort(sample, SAMPLE, room);
+  return sample[(uint32_t)(share * SAMPLE)].key;
+}
+
+/* Others stay as they are for multipliers near the plain ones. */
+static void choose_items(const core_frame *plain, double share, core_trials *t) {
+  const core_level *v = plain->level;
+  double most = share < 1 ? loss_of_share(plain, share) : INFINITY;
+  int64_t value = 0;
+  for (uint32_t i = 0; i < v->items; i++) {
+    bool tried = fabs(core_rough_worth(plain, i)) <= most, fixed = !tried && plain->base[i];
+    t->item[t->count] = i;
+    t->count += tried;
+    value += fixed ? v->value[i] : 0;
+    t->fixed_weight += fixed ? v->weight[i] : 0;
+  }
+  t->fixed_value = (double)value;
+}
+
+dzo_status core_trials_make(const core_frame *plain, double share, core_trials *t) {
+  const core_level *v = plain->level;
+  dzo_context *context = v->run->context;
+  *t = (core_trials){.plain = plain};
+  t->item = dzo_alloc(context, v->items, sizeof *t->item);
+  if (t->item != NULL)
+    choose_items(plain, share, t);
+  t->value = dzo_alloc(context, 3 * (uint64_t)t->count + 1, sizeof *t->value);
+  t->weight = dzo_alloc(context, 2 * (uint64_t)t->count + 1, sizeof *t->weight);
+  if (t->item == NULL || t->value == NULL || t->weight == NULL) {
+    core_trials_free(t);
+    return v->run->status = DZO_E_MEMORY;
+  }
+  t->side = t->value + t->count;
+  t->key = t->side + t->count;
+  t->room = t->weight + t->count;
+  for (uint32_t k = 0; k < t->count; k++) {
+    t->value[k] = (double)v->value[t->item[k]];
+    t->weight[k] = v->weight[t->item[k]];
+  }
+  return DZO_OK;
+}
+
+/* Of all items in the plain base, but for those that are tried. */
+static void set_side(core_trials *t, const int32_t *side) {
+  const core_frame *plain = t->plain;
+  int64_t fixed = 0;
+  for (uint32_t i = 0; i < plain->level->items; i++)
+    fixed += plain->base[i] ? side[i] : 0;
+  for (uint32_t k = 0; k < t->count; k++) {
+    int32_t one = side[t->item[k]];
+    t->side[k] = one;
+    fixed -= plain->base[t->item[k]] ? one : 0;
+  }
+  t->fixed_side = (double)fixed;
+}
+
 /* What the best choice is for one multiplier of the side, in floating point:
- * that only decides which multipliers are tried. */
+ * that only decides which multipliers are taken. */
 typedef struct trial {
   double by_side, by_weight;
   double bound, slope; /* at by_side: of the bound as a function of it */
 } trial;
 
-static trial evaluate(const core_frame *f, double by_side, double *key, int64_t *weights) {
-  const core_level *v = f->level;
-  for (uint32_t i = 0; i < v->items; i++) {
-    double worth = (double)v->value[i] - by_side * f->side[i];
-    key[i] = worth > 0 ? worth / (double)v->weight[i] : 0;
-    weights[i] = worth > 0 ? v->weight[i] : 0;
+DZO_CLONES static void rate(const double *value, const double *side, const int64_t *weight,
+                            uint32_t count, double by_side, double *key, int64_t *kept) {
+  for (uint32_t k = 0; k < count; k++) {
+    double worth = value[k] - by_side * side[k];
+    key[k] = worth > 0 ? worth / (double)weight[k] : 0;
+    kept[k] = worth > 0 ? weight[k] : 0;
   }
-  double by_weight = core_break_key(key, weights, v->items, v->capacity);
-  trial t = {.by_side = by_side, .by_weight = by_weight > 0 ? by_weight : 0};
-  double gain = 0, side = 0, weight = 0, tied_weight = 0, tied_side = 0;
-  for (uint32_t i = 0; i < v->items; i++) {
-    double w = (double)v->weight[i], s = f->side[i], cost = t.by_weight * w;
-    double excess = (double)v->value[i] - by_side * s - cost, margin = 1e-13 * cost;
+}
+
+static trial evaluate(const core_frame *f, core_trials *t, double by_side) {
+  int64_t capacity = f->level->capacity - t->fixed_weight;
+  rate(t->value, t->side, t->weight, t->count, by_side, t->key, t->room);
+  double by_weight = core_break_key(t->key, t->room, t->count, capacity);
+  trial one = {.by_side = by_side, .by_weight = by_weight > 0 ? by_weight : 0};
+  double gain = 0, side = t->fixed_side, weight = 0, tied_weight = 0, tied_side = 0;
+  for (uint32_t k = 0; k < t->count; k++) {
+    double w = (double)t->weight[k], s = t->side[k], cost = one.by_weight * w;
+    double excess = t->value[k] - by_side * s - cost, margin = 1e-13 * cost;
     double in = (double)(excess > margin); /* a factor, as a branch would be taken at random */
     gain += in * excess;
     side += in * s;
@@ -65,24 +144,24 @@ static trial evaluate(const core_frame *f, double by_side, double *key, int64_t 
       tied_side += s;
     }
   }
-  double capacity = (double)v->capacity;
-  if (t.by_weight > 0 && tied_weight > 0)
-    side += tied_side * fmin(1, fmax(0, (capacity - weight) / tied_weight));
-  t.bound = gain + t.by_weight * capacity + by_side * (double)f->limit;
-  t.slope = (double)f->limit - side;
-  return t;
+  if (one.by_weight > 0 && tied_weight > 0)
+    side += tied_side * fmin(1, fmax(0, ((double)capacity - weight) / tied_weight));
+  one.bound = gain + t->fixed_value + one.by_weight * (double)capacity +
+              by_side * ((double)f->limit - t->fixed_side);
+  one.slope = (double)f->limit - side;
+  return one;
 }
 
 /* The lowest point of a convex function, or one below `enough`. From 0 a
  * tangent leads to where it would be `enough`, and so on: never too far. Then
  * the lowest point of two tangents, again and again (J. E. Kelley, "The
  * cutting-plane method for solving convex programs", 1960). */
-static trial descend(const core_frame *f, trial low, double enough, double *key, int64_t *weights) {
+static trial descend(const core_frame *f, core_trials *t, trial low, double enough) {
   trial high = low, best = low;
   for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough; i++) {
     low = high;
     double at = low.by_side + 1.001 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
-    high = evaluate(f, at, key, weights);
+    high = evaluate(f, t, at);
     if (high.bound < best.bound)
       best = high;
   }
@@ -98,33 +177,35 @@ static trial descend(const core_frame *f, trial low, double enough, double *key,
       at = (low.by_side + high.by_side) / 2;
       side = 0;
     }
-    trial t = evaluate(f, at, key, weights);
-    if (t.bound < best.bound)
-      best = t;
-    if (t.slope < 0) {
-      low = t;
+    trial next = evaluate(f, t, at);
+    if (next.bound < best.bound)
+      best = next;
+    if (next.slope < 0) {
+      low = next;
       side = side > 0 ? -1 : side - 1;
     } else {
-      high = t;
+      high = next;
       side = side < 0 ? 1 : side + 1;
     }
   }
   return best;
 }
 
-void core_multipliers(core_frame *f, const core_frame *plain, double plain_side, double *key,
-                      int64_t *weights) {
+double core_multipliers(core_frame *f, core_trials *t, double plain_side) {
+  const core_frame *plain = t->plain;
+  const core_level *v = f->level;
   double scale = (double)f->scale;
+  set_side(t, f->side);
   trial at_zero = {.by_weight = (double)plain->by_weight / scale,
                    .bound = (double)plain->bound / scale,
                    .slope = (double)f->limit - plain_side};
-  trial best = descend(f, at_zero, (double)f->level->best + 1, key, weights);
+  trial best = descend(f, t, at_zero, (double)v->best + 1);
   /* Any multipliers are right; these keep sums in 128 bits. */
-  const core_level *v = f->level;
   double sides = 1;
   for (uint32_t i = 0; i < v->items; i++)
     sides += fabs((double)f->side[i]);
   double most = ldexp(1, 118), most_weight = most / (double)v->weight_sum;
   f->by_weight = (core_wide)nearbyint(fmin(best.by_weight * scale, most_weight));
   f->by_side = (core_wide)nearbyint(fmin(best.by_side * scale, most / sides));
+  return best.bound;
 }

@@ -67,6 +67,24 @@ static void test_many_items(void **state) {
   dzo_context_destroy(context);
 }
 
+/* The number of heavy items tells circles apart, of which lists have tens of millions of states
+ * without it. */
+static void test_counts_heavy_items(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  random_knapsack *k = random_knapsack_make(CIRCLE, 3000, 10000, 3, 50, 101);
+  const knapsack_problem *p = &k->problem;
+  uint8_t *taken = calloc(p->items, 1);
+  knapsack_answer answer = {.taken = taken, .bound = p->value_sum};
+  assert_int_equal(knapsack_core.solve(&job, p, &answer), DZO_OK);
+  assert_true(answer.value == answer.bound);
+  assert_true(answer.nodes < 1000000);
+  free(taken);
+  random_knapsack_free(k);
+  dzo_context_destroy(context);
+}
+
 /* Sums just below 2^62: the break item is worth, and weighs, most of all, and nothing else is in
  * doubt. */
 static void test_numbers_as_large_as_it_takes(void **state) {
@@ -157,6 +175,7 @@ int main(void) {
       cmocka_unit_test(test_agrees_with_the_oracle),
       cmocka_unit_test(test_agrees_with_a_table),
       cmocka_unit_test(test_many_items),
+      cmocka_unit_test(test_counts_heavy_items),
       cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
       cmocka_unit_test(test_little_memory),
