@@ -17,13 +17,22 @@ endif()
 target_compile_options(dzo_compiler INTERFACE $<${c}:-ffp-contract=off> $<${cxx}:-ffp-contract=off>
                                               $<${cuda}:-Xcompiler=-ffp-contract=off>)
 if(DZO_SANITIZE)
-  foreach(option -fsanitize=${DZO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g)
+  foreach(option -fsanitize=${DZO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
     # A comma in -fsanitize=a,b would end nvcc's -Xcompiler= early.
     string(REPLACE "," "\\," quoted "${option}")
     target_compile_options(dzo_compiler INTERFACE $<$<NOT:${cuda}>:${option}>
                                                   $<${cuda}:-Xcompiler=${quoted}>)
   endforeach()
   target_link_options(dzo_compiler INTERFACE -fsanitize=${DZO_SANITIZE})
+  # By gcc's names tests tell that they are watched, and do less.
+  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    foreach(watched address thread)
+      if(DZO_SANITIZE MATCHES ${watched})
+        string(TOUPPER __SANITIZE_${watched}__ macro)
+        target_compile_definitions(dzo_compiler INTERFACE ${macro}=1)
+      endif()
+    endforeach()
+  endif()
 endif()
 if(DZO_COVERAGE)
   target_compile_options(dzo_compiler INTERFACE $<$<NOT:${cuda}>:--coverage>

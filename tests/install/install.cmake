@@ -49,8 +49,10 @@ if(CUDA)
 endif()
 
 # ---- Install into a staging folder, as a packager does, for a prefix that does not exist ---------
+# -O1, for it is not about speed.
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER}
-    ${cuda} -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared} -DDZO_BUILD_TESTS=OFF
+    ${cuda} -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
+    -DBUILD_SHARED_LIBS=${shared} -DDZO_BUILD_TESTS=OFF
     -DCMAKE_INSTALL_PREFIX=/nowhere -DCMAKE_INSTALL_LIBDIR=${lib})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_COMMAND} -E env DESTDIR=${stage} ${CMAKE_COMMAND} --install ${WORK}/build)
