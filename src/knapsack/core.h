@@ -104,7 +104,9 @@ double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t targ
  */
 
 core_wide core_worth(const core_frame *f, uint32_t item);
-double core_rough_worth(const core_frame *f, uint32_t item);
+/* About how much is lost where an item is not as in the base: of the items order[0 .. count - 1],
+ * or, for NULL, of items 0 .. count - 1. */
+void core_losses(const core_frame *f, const uint32_t *order, uint32_t count, double *loss);
 /* The scaled value that a better set reaches at least. */
 core_wide core_target(const core_frame *f);
 static inline bool core_is_proved(const core_frame *f) { return f->bound < core_target(f); }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "knapsack/core.h"
 
 enum { INSERTION = 12, BUCKETS = 1024, SAMPLE = 96, SMALL_SAMPLE = 48, MANY = 4096, FEW = 64 };
@@ -94,25 +95,16 @@ static uint32_t position(const core_ranked *sample, uint32_t count, const int64_
 typedef struct cut {
   int64_t above;  /* weight of the keys > high */
   int64_t inside; /* and of low <= key <= high */
-  uint32_t count_inside;
 } cut;
 
-/* Also brings those inside to the front. */
-static cut weigh(double *key, int64_t *weight, uint32_t count, double low, double high) {
-  cut c = {0, 0, 0};
+DZO_CLONES static void weigh(const double *key, const int64_t *weight, uint32_t count, double low,
+                             double high, cut *out) {
+  int64_t above = 0, inside = 0;
   for (uint32_t i = 0; i < count; i++) {
-    double k = key[i];
-    int64_t w = weight[i];
-    bool above = k > high, inside = (k <= high) & (k >= low);
-    c.above += above ? w : 0;
-    c.inside += inside ? w : 0;
-    key[i] = key[c.count_inside];
-    weight[i] = weight[c.count_inside];
-    key[c.count_inside] = k;
-    weight[c.count_inside] = w;
-    c.count_inside += inside;
+    above += key[i] > high ? weight[i] : 0;
+    inside += (key[i] <= high) & (key[i] >= low) ? weight[i] : 0;
   }
-  return c;
+  *out = (cut){above, inside};
 }
 
 static uint32_t keep(double *key, int64_t *weight, uint32_t count, double low, double high) {
@@ -166,7 +158,8 @@ double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t targ
   while (count > FEW) {
     double low, high;
     guess(key, weight, count, (double)target / (double)all, narrow, &low, &high);
-    cut c = weigh(key, weight, count, low, high);
+    cut c;
+    weigh(key, weight, count, low, high, &c);
     uint32_t before = count;
     if (target < c.above) {
       count = keep(key, weight, count, nextafter(high, INFINITY), INFINITY);
@@ -174,7 +167,7 @@ double core_break_key(double *key, int64_t *weight, uint32_t count, int64_t targ
     } else if (target < c.above + c.inside) {
       if (low == high)
         return low;
-      count = c.count_inside;
+      count = keep(key, weight, count, low, high);
       all = c.inside;
       target -= c.above;
     } else {

@@ -158,19 +158,23 @@ static bool is_exact(const core_level *v) {
 
 /* Are there enough items of one ratio? By a sample of which that many would
  * show in about 24 pairs. */
-static bool is_likely(core_groups *g) {
-  const core_level *v = g->level;
+static dzo_status look_for_equals(const core_level *v, bool *likely) {
   uint32_t sample = (uint32_t)(4 * sqrt(v->items));
-  if (sample >= v->items / 2)
-    return true;
+  *likely = sample >= v->items / 2;
+  if (*likely)
+    return DZO_OK;
+  core_ranked *r = dzo_alloc(v->run->context, 2 * (uint64_t)sample, sizeof *r);
+  if (r == NULL)
+    return DZO_E_MEMORY;
   uint32_t step = v->items / sample, equal = 0;
   for (uint32_t i = 0; i < sample; i++)
-    g->members[i] =
-        (core_ranked){(double)v->value[i * step] / (double)v->weight[i * step], i * step};
-  core_sort(g->members, sample, g->room);
+    r[i] = (core_ranked){(double)v->value[i * step] / (double)v->weight[i * step], i * step};
+  core_sort(r, sample, r + sample);
   for (uint32_t i = 1; i < sample; i++)
-    equal += g->members[i].key == g->members[i - 1].key;
-  return equal >= 10;
+    equal += r[i].key == r[i - 1].key;
+  dzo_free(r);
+  *likely = equal >= 10;
+  return DZO_OK;
 }
 
 static dzo_status make(core_groups *g, bool *pays) {
@@ -181,8 +185,6 @@ static dzo_status make(core_groups *g, bool *pays) {
   g->groups = dzo_alloc(context, v->items, sizeof *g->groups);
   if (g->members == NULL || g->room == NULL || g->groups == NULL)
     return DZO_E_MEMORY;
-  if (!is_likely(g))
-    return DZO_OK;
   join(g);
   g->bundle_count = bundle_up(g, true);
   *pays = g->bundle_count <= v->items / 4 * 3;
@@ -201,12 +203,17 @@ dzo_status core_groups_make(const core_level *v, core_groups **out) {
   *out = NULL;
   if (v->items < 4 || !is_exact(v))
     return DZO_OK;
+  bool likely = false, pays = false;
+  dzo_status status = look_for_equals(v, &likely);
+  if (status != DZO_OK)
+    return v->run->status = status;
+  if (!likely)
+    return DZO_OK;
   core_groups *g = dzo_calloc(v->run->context, 1, sizeof *g);
   if (g == NULL)
     return v->run->status = DZO_E_MEMORY;
   g->level = v;
-  bool pays = false;
-  dzo_status status = make(g, &pays);
+  status = make(g, &pays);
   if (status == DZO_OK && pays) {
     *out = g;
     return DZO_OK;

@@ -117,7 +117,7 @@ static double side_of_plain(const core_frame *plain, const int32_t *side) {
   double part = 0;
   for (uint32_t i = 0; i < v->items; i++) {
     sum += plain->base[i] ? side[i] : 0;
-    if (!plain->base[i] && core_rough_worth(plain, i) == 0)
+    if (!plain->base[i] && core_worth(plain, i) == 0)
       part = (double)side[i] * (double)left / (double)v->weight[i];
   }
   return (double)sum + part;

@@ -33,8 +33,9 @@ static dzo_status make_losses(const core_frame *f, uint32_t nearest, losses *l) 
     return run->status = DZO_E_MEMORY;
   }
   l->loss = l->key + f->count;
+  core_losses(f, f->order, f->count, l->loss);
   for (uint32_t i = 0; i < f->count; i++) {
-    l->key[i] = l->loss[i] = -fabs(core_rough_worth(f, f->order[i]));
+    l->key[i] = l->loss[i] = -l->loss[i];
     l->ones[i] = 1;
   }
   l->least = core_break_key(l->key, l->ones, f->count, nearest);

@@ -48,28 +48,31 @@ void core_trials_free(core_trials *t) {
 }
 
 /* About so great are the losses of `share` of the items, by a sample. */
-static double loss_of_share(const core_frame *plain, double share) {
+static double loss_of_share(const double *loss, uint32_t items, double share) {
   enum { SAMPLE = 128 };
   core_ranked sample[SAMPLE], room[SAMPLE];
-  uint32_t items = plain->level->items, step = items / SAMPLE;
+  uint32_t step = items / SAMPLE;
   for (uint32_t i = 0; i < SAMPLE; i++)
-    sample[i] = (core_ranked){fabs(core_rough_worth(plain, i * step)), i};
+    sample[i] = (core_ranked){loss[i * step], i};
   core_sort(sample, SAMPLE, room);
   return sample[(uint32_t)(share * SAMPLE)].key;
 }
 
 /* Others stay as they are for multipliers near the plain ones. */
-static void choose_items(const core_frame *plain, double share, core_trials *t) {
+static void choose_items(const core_frame *plain, const double *loss, double share,
+                         core_trials *t) {
   const core_level *v = plain->level;
-  double most = share < 1 ? loss_of_share(plain, share) : INFINITY;
+  double most = share < 1 ? loss_of_share(loss, v->items, share) : INFINITY;
   int64_t value = 0;
+  uint32_t count = 0;
   for (uint32_t i = 0; i < v->items; i++) {
-    bool tried = fabs(core_rough_worth(plain, i)) <= most, fixed = !tried && plain->base[i];
-    t->item[t->count] = i;
-    t->count += tried;
+    bool tried = loss[i] <= most, fixed = !tried && plain->base[i];
+    t->item[count] = i;
+    count += tried;
     value += fixed ? v->value[i] : 0;
     t->fixed_weight += fixed ? v->weight[i] : 0;
   }
+  t->count = count;
   t->fixed_value = (double)value;
 }
 
@@ -78,11 +81,15 @@ dzo_status core_trials_make(const core_frame *plain, double share, core_trials *
   dzo_context *context = v->run->context;
   *t = (core_trials){.plain = plain};
   t->item = dzo_alloc(context, v->items, sizeof *t->item);
-  if (t->item != NULL)
-    choose_items(plain, share, t);
+  double *loss = dzo_alloc(context, v->items, sizeof *loss);
+  if (t->item != NULL && loss != NULL) {
+    core_losses(plain, NULL, v->items, loss);
+    choose_items(plain, loss, share, t);
+  }
+  dzo_free(loss);
   t->value = dzo_alloc(context, 3 * (uint64_t)t->count + 1, sizeof *t->value);
   t->weight = dzo_alloc(context, 2 * (uint64_t)t->count + 1, sizeof *t->weight);
-  if (t->item == NULL || t->value == NULL || t->weight == NULL) {
+  if (loss == NULL || t->item == NULL || t->value == NULL || t->weight == NULL) {
     core_trials_free(t);
     return v->run->status = DZO_E_MEMORY;
   }

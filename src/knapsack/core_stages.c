@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/memory.h"
 
 enum {
@@ -58,68 +59,83 @@ static void choose_scale(core_frame *f, uint32_t item) {
   f->by_weight = f->plain = value << shift;
 }
 
-/* The break: multipliers and base. */
-static dzo_status find_break(core_frame *f) {
-  core_level *v = f->level;
-  dzo_context *context = v->run->context;
-  double *keys = dzo_alloc(context, 2 * (uint64_t)v->items, sizeof *keys);
-  int64_t *weights = dzo_alloc(context, v->items, sizeof *weights);
-  if (keys == NULL || weights == NULL) {
-    dzo_free(keys);
-    dzo_free(weights);
-    return v->run->status = DZO_E_MEMORY;
-  }
-  double *worth = keys + v->items;
-  for (uint32_t i = 0; i < v->items; i++)
-    keys[i] = worth[i] = (double)v->value[i] / (double)v->weight[i];
-  memcpy(weights, v->weight, v->items * sizeof *weights);
-  double at = core_break_key(keys, weights, v->items, v->capacity);
-  int64_t left = v->capacity;
+DZO_CLONES static void find_ratios(const int64_t *value, const int64_t *weight, uint32_t count,
+                                   double *ratio, double *copy) {
+  for (uint32_t i = 0; i < count; i++)
+    copy[i] = ratio[i] = (double)value[i] / (double)weight[i];
+}
+
+DZO_CLONES static int64_t weight_above(const double *ratio, const int64_t *weight, uint32_t count,
+                                       double at) {
+  int64_t sum = 0;
+  for (uint32_t i = 0; i < count; i++)
+    sum += ratio[i] > at ? weight[i] : 0;
+  return sum;
+}
+
+/* Multipliers by the break item, and the base among those of its ratio; the others' is by their
+ * worth. */
+static void set_break(core_frame *f, const double *ratio, double at) {
+  const core_level *v = f->level;
+  int64_t left = v->capacity - weight_above(ratio, v->weight, v->items, at);
   uint32_t item = 0;
+  memset(f->base, 0, v->items);
   for (uint32_t i = 0; i < v->items; i++) {
-    left -= worth[i] > at ? v->weight[i] : 0;
-    item = worth[i] == at ? i : item;
-  }
-  for (uint32_t i = 0; i < v->items; i++) {
-    f->base[i] = worth[i] == at && v->weight[i] <= left;
+    if (ratio[i] != at)
+      continue;
+    item = i;
+    f->base[i] = v->weight[i] <= left;
     left -= f->base[i] ? v->weight[i] : 0;
   }
   choose_scale(f, item);
-  dzo_free(keys);
-  dzo_free(weights);
+}
+
+static dzo_status find_break(core_frame *f) {
+  core_level *v = f->level;
+  dzo_context *context = v->run->context;
+  double *ratio = dzo_alloc(context, 2 * (uint64_t)v->items, sizeof *ratio);
+  int64_t *weight = dzo_alloc(context, v->items, sizeof *weight);
+  if (ratio == NULL || weight == NULL) {
+    dzo_free(ratio);
+    dzo_free(weight);
+    return v->run->status = DZO_E_MEMORY;
+  }
+  double *keys = ratio + v->items;
+  find_ratios(v->value, v->weight, v->items, ratio, keys);
+  memcpy(weight, v->weight, v->items * sizeof *weight);
+  set_break(f, ratio, core_break_key(keys, weight, v->items, v->capacity));
+  dzo_free(ratio);
+  dzo_free(weight);
   return DZO_OK;
 }
 
-static void take_base(core_frame *f, uint32_t in, uint32_t out) {
-  core_level *v = f->level;
-  int64_t value = f->base_value;
-  value += in < v->items ? v->value[in] : 0;
-  value -= out < v->items ? v->value[out] : 0;
-  if (value <= v->best)
-    return;
-  v->best = value;
-  v->found = true;
-  memcpy(v->best_set, f->base, v->items);
-  if (in < v->items)
-    v->best_set[in] = 1;
-  if (out < v->items)
-    v->best_set[out] = 0;
+DZO_CLONES static int64_t best_single(const uint8_t *base, const int64_t *value,
+                                      const int64_t *weight, uint32_t count, int64_t left) {
+  int64_t best = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t one = !base[i] & (weight[i] <= left) ? value[i] : 0;
+    best = one > best ? one : best;
+  }
+  return best;
 }
 
-/* The base, with one item more, or one of about the break's worth exchanged. */
+/* The base, with one item more. */
 static void be_greedy(core_frame *f) {
   core_level *v = f->level;
   int64_t left = v->capacity - f->base_weight;
   if (left < 0)
     return;
-  uint32_t best = v->items;
-  int64_t value = 0;
-  for (uint32_t i = 0; i < v->items; i++) {
-    bool better = !f->base[i] && v->weight[i] <= left && v->value[i] > value;
-    value = better ? v->value[i] : value;
-    best = better ? i : best;
-  }
-  take_base(f, best, v->items);
+  int64_t more = best_single(f->base, v->value, v->weight, v->items, left);
+  if (f->base_value + more <= v->best)
+    return;
+  v->best = f->base_value + more;
+  v->found = true;
+  memcpy(v->best_set, f->base, v->items);
+  for (uint32_t i = 0; i < v->items && more > 0; i++)
+    if (!f->base[i] && v->weight[i] <= left && v->value[i] == more) {
+      v->best_set[i] = 1;
+      break;
+    }
 }
 
 dzo_status core_prove_or_reduce(core_frame *f, uint64_t states, uint64_t work, bool *done) {
@@ -199,7 +215,21 @@ static dzo_status solve_joined(core_level *v, const core_groups *g, bool *done) 
   return status;
 }
 
-static dzo_status solve_hard(core_level *v, bool *done) {
+/* The outer frame's bound without what it decided, which is in all sets alike. */
+static void inherit(core_frame *plain, const core_frame *outer, const core_part *p) {
+  plain->wide = outer->wide;
+  plain->scale = outer->scale;
+  plain->by_weight = outer->by_weight;
+  plain->plain = outer->plain;
+  plain->bound = outer->bound - outer->scale * p->fixed_value;
+  plain->base_value = outer->base_value - p->fixed_value;
+  plain->base_weight = outer->base_weight - (outer->level->capacity - p->level.capacity);
+  for (uint32_t i = 0; i < outer->count; i++)
+    plain->base[i] = outer->base[outer->order[i]];
+}
+
+static dzo_status solve_hard(core_part *p, const core_frame *outer, bool *done) {
+  core_level *v = &p->level;
   core_groups *groups;
   DZO_TRY(core_groups_make(v, &groups));
   if (groups != NULL) {
@@ -209,10 +239,8 @@ static dzo_status solve_hard(core_level *v, bool *done) {
   }
   core_frame plain = core_frame_of(v);
   dzo_status status = core_frame_hold(&plain);
-  if (status == DZO_OK)
-    status = find_break(&plain);
   if (status == DZO_OK) {
-    core_frame_bound(&plain);
+    inherit(&plain, outer, p);
     core_frame_reduce(&plain, true);
     status = core_is_flat(&plain) ? core_prove_or_reduce(&plain, UINT64_MAX, UINT64_MAX, done)
                                   : core_solve_kinds(v, &plain, done);
@@ -228,7 +256,7 @@ static dzo_status solve_core(core_frame *f, bool *done) {
   /* All of it fits, or nothing else does: cannot be, as the break item is
    * undecided. */
   if (status == DZO_OK)
-    status = solve_hard(&p.level, done);
+    status = solve_hard(&p, f, done);
   if (p.level.best_set != NULL)
     core_put_back(f, &p);
   dzo_free(p.numbers);
