@@ -102,7 +102,8 @@ DZO_CLONES static void weigh(const double *key, const int64_t *weight, uint32_t 
   int64_t above = 0, inside = 0;
   for (uint32_t i = 0; i < count; i++) {
     above += key[i] > high ? weight[i] : 0;
-    inside += (key[i] <= high) & (key[i] >= low) ? weight[i] : 0;
+    bool is_inside = (key[i] <= high) & (key[i] >= low);
+    inside += is_inside ? weight[i] : 0;
   }
   *out = (cut){above, inside};
 }

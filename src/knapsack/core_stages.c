@@ -113,7 +113,8 @@ DZO_CLONES static int64_t best_single(const uint8_t *base, const int64_t *value,
                                       const int64_t *weight, uint32_t count, int64_t left) {
   int64_t best = 0;
   for (uint32_t i = 0; i < count; i++) {
-    int64_t one = !base[i] & (weight[i] <= left) ? value[i] : 0;
+    bool fits = !base[i] & (weight[i] <= left);
+    int64_t one = fits ? value[i] : 0;
     best = one > best ? one : best;
   }
   return best;
