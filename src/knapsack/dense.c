@@ -6,6 +6,7 @@
  * first filled for sets that are nearly as good as the bound, then for less and less. Each time
  * either the best of all sets is found, or the bound falls. */
 #include "knapsack/dense.h"
+#include "knapsack/dense_stage.h"
 
 #include <math.h>
 
@@ -35,9 +36,12 @@ enum {
 #define GPU_BEGIN 4e-3
 
 double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) {
-  double cells = (double)plan->cells, levels = (double)plan->items;
+  double cells = (double)plan->cells, levels = (double)plan->items, seconds = GPU_BEGIN;
+  dense_stage stage;
+  for (uint32_t level = 0; gpu && plan->complete && level < plan->items; level += stage.items)
+    seconds += dense_stage_make(plan, job->gpu, level, &stage);
   if (gpu)
-    return GPU_BEGIN + levels * GPU_LEVEL + cells / GPU_RATE;
+    return seconds;
   return levels * CPU_LEVEL + cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1));
 }
 

@@ -18,7 +18,9 @@ extern "C" {
 /* In 64 bits they are what they are, and sums fit 62 bits. */
 #define DENSE_NONE_WIDE (-(INT64_C(1) << 62))
 
+struct dense_pass;
 typedef struct dense_step {
+  const struct dense_pass *pass; /* NULL: one item, by segments */
   const dense_segment *segment;
   uint64_t segments;
   uint64_t width;      /* cells written */

@@ -5,6 +5,7 @@
  * is filled anew up to there, for that cell alone, which needs fewer cells than before. */
 #include "base/memory.h"
 #include "knapsack/dense.h"
+#include "knapsack/dense_stage.h"
 
 enum { PIECE = 1 << 16 };
 
@@ -14,9 +15,12 @@ typedef struct filling {
   dense_plan *plan;
   dense_engine engine;
   dense_segment *segment;
-  int64_t *cells; /* [PIECE] room for reading a row */
-  uint32_t kept;  /* decisions of the levels above this one are kept */
-  uint64_t done;  /* cells */
+  dense_stage *stage; /* [plan->items] */
+  uint32_t stages;
+  int64_t *cells;      /* [PIECE] room for reading a row */
+  uint32_t kept;       /* decisions of this stage and those behind it are kept, */
+  uint32_t kept_level; /* and this is the level before them */
+  uint64_t done;       /* cells */
 } filling;
 
 /* The set of a cell of the last level. */
@@ -29,20 +33,34 @@ uint64_t dense_row_bytes(const dense_plan *plan, bool wide) {
          dense_plan_segments(plan) * sizeof(dense_segment);
 }
 
-/* As many of the last levels as the memory has room for; at least one. */
+/* As many of the last stages as the memory has room for; at least one. */
 static bool choose_kept(filling *f, uint64_t bytes) {
-  const dense_plan *p = f->plan;
-  uint64_t rows = dense_row_bytes(p, f->engine.wide);
-  uint64_t words = bytes > rows ? (bytes - rows) / sizeof(uint64_t) : 0,
-           all = p->words[p->items + 1];
-  f->kept = 0;
-  while (f->kept < p->items && all - p->words[f->kept + 1] > words)
-    f->kept++;
-  return f->kept < p->items;
+  uint64_t rows = dense_row_bytes(f->plan, f->engine.wide);
+  uint64_t words = bytes > rows ? (bytes - rows) / sizeof(uint64_t) : 0;
+  f->kept = f->stages;
+  for (uint64_t sum = 0; f->kept > 0; f->kept--) {
+    sum += f->stage[f->kept - 1].words;
+    if (sum > words)
+      break;
+  }
+  if (f->kept == f->stages)
+    return false;
+  f->kept_level = f->stage[f->kept].level;
+  return true;
 }
 
 static bool fits(filling *f, const dense_engine_kind *kind, uint64_t bytes) {
+  const dense_plan *p = f->plan;
   f->engine.kind = kind;
+  f->stages = 0;
+  uint64_t before = 0;
+  for (uint32_t level = 0; level < p->items; f->stages++) {
+    dense_stage *stage = &f->stage[f->stages];
+    dense_stage_make(p, kind == &dense_engine_gpu ? f->job->gpu : NULL, level, stage);
+    stage->before = before;
+    before += stage->words;
+    level += stage->items;
+  }
   return choose_kept(f, bytes);
 }
 
@@ -63,16 +81,20 @@ static dzo_status choose_engine(filling *f) {
 
 static dzo_status fill_rows(filling *f) {
   const dense_plan *p = f->plan;
-  uint64_t before = p->words[f->kept + 1];
-  for (uint32_t j = 0; j < p->items && !knapsack_must_stop(f->job); j++) {
+  for (uint32_t k = 0; k < f->stages && !knapsack_must_stop(f->job); k++) {
+    const dense_stage *stage = &f->stage[k];
+    uint32_t end = stage->level + stage->items;
     dense_step step = {.segment = f->segment,
-                       .segments = dense_plan_cut(p, j, f->segment),
-                       .width = dense_plan_width(p, j + 1),
-                       .keep = j >= f->kept};
-    if (step.keep)
-      step.first_word = p->words[j + 1] - before;
+                       .width = dense_plan_width(p, end),
+                       .keep = k >= f->kept,
+                       .first_word = stage->before - f->stage[f->kept].before};
+    if (stage->items > 1)
+      step.pass = &stage->pass;
+    else
+      step.segments = dense_plan_cut(p, stage->level, f->segment);
     DZO_TRY(f->engine.kind->step(&f->engine, &step));
-    f->done += step.width;
+    for (uint32_t level = stage->level + 1; level <= end; level++)
+      f->done += dense_plan_width(p, level);
   }
   return DZO_OK;
 }
@@ -103,23 +125,41 @@ static dzo_status find_best(filling *f, cell *best) {
   return DZO_OK;
 }
 
-/* Back to level `kept`; *weight is that of the items before it then. */
-static dzo_status follow(filling *f, int64_t *weight, uint8_t *chosen) {
+/* Is item j taken where it leads to this weight? */
+static dzo_status read_decision(filling *f, const dense_stage *stage, uint32_t j, int64_t weight,
+                                uint8_t *chosen) {
   const dense_plan *p = f->plan;
-  uint64_t before = p->words[f->kept + 1];
-  for (uint32_t j = p->items; j-- > f->kept;) {
-    const dense_span *span = dense_plan_find(p, j + 1, *weight);
-    uint64_t at = span->at + (uint64_t)(*weight - span->low), bits;
-    DZO_TRY(f->engine.kind->read_word(&f->engine, p->words[j + 1] - before + at / 64, &bits));
-    chosen[j] = bits >> (at % 64) & 1;
-    *weight -= chosen[j] ? p->weight[j] : 0;
+  uint64_t bit, bits;
+  if (stage->items > 1) {
+    int64_t low = p->span[p->first[stage->level]].low;
+    bit =
+        dense_pass_bit(&stage->pass, j - stage->level, weight < low ? 0 : (uint64_t)(weight - low));
+  } else {
+    const dense_span *span = dense_plan_find(p, j + 1, weight);
+    bit = span->at + (uint64_t)(weight - span->low);
+  }
+  uint64_t first = stage->before - f->stage[f->kept].before;
+  DZO_TRY(f->engine.kind->read_word(&f->engine, first + bit / 64, &bits));
+  *chosen = bits >> (bit % 64) & 1;
+  return DZO_OK;
+}
+
+/* Back to the level before what is kept; *weight is that of the items before it then. */
+static dzo_status follow(filling *f, int64_t *weight, uint8_t *chosen) {
+  for (uint32_t k = f->stages; k-- > f->kept;) {
+    const dense_stage *stage = &f->stage[k];
+    for (uint32_t j = stage->level + stage->items; j-- > stage->level;) {
+      DZO_TRY(read_decision(f, stage, j, *weight, &chosen[j]));
+      *weight -= chosen[j] ? f->plan->weight[j] : 0;
+    }
   }
   return DZO_OK;
 }
 
 static dzo_status fill_and_follow(filling *f, cell *best, bool *found, uint8_t *chosen) {
   const dense_plan *p = f->plan;
-  uint64_t words = p->words[p->items + 1] - p->words[f->kept + 1];
+  const dense_stage *last = &f->stage[f->stages - 1];
+  uint64_t words = last->before + last->words - f->stage[f->kept].before;
   DZO_TRY(f->engine.kind->open(&f->engine, p->widest, words, dense_plan_segments(p)));
   DZO_TRY(fill_rows(f));
   if (knapsack_must_stop(f->job))
@@ -132,17 +172,20 @@ static dzo_status fill_and_follow(filling *f, cell *best, bool *found, uint8_t *
 
 static dzo_status fill_once(filling *f, cell *best, bool *found, uint8_t *chosen,
                             knapsack_answer *answer) {
-  DZO_TRY(choose_engine(f));
   dzo_context *context = f->job->context;
   f->segment = dzo_alloc(context, dense_plan_segments(f->plan), sizeof *f->segment);
   f->cells = dzo_alloc(context, PIECE, sizeof *f->cells);
+  f->stage = dzo_alloc(context, f->plan->items, sizeof *f->stage);
   dzo_status status = DZO_E_MEMORY;
-  if (f->segment != NULL && f->cells != NULL) {
+  if (f->segment != NULL && f->cells != NULL && f->stage != NULL)
+    status = choose_engine(f);
+  if (status == DZO_OK) {
     status = fill_and_follow(f, best, found, chosen);
     f->engine.kind->close(&f->engine);
   }
   dzo_free(f->segment);
   dzo_free(f->cells);
+  dzo_free(f->stage);
   answer->cells += f->done;
   if (f->engine.kind == &dense_engine_gpu)
     answer->device = DZO_DEVICE_CUDA;
@@ -186,7 +229,7 @@ dzo_status dense_fill(knapsack_job *job, const dense_rest *rest, dense_plan *pla
     if (!here)
       return again && !knapsack_must_stop(job) ? not_right(job, answer) : DZO_OK;
     best_value = again ? best_value : best.value;
-    above = f.kept;
+    above = f.kept_level;
     if (above > 0)
       DZO_TRY(plan_again(plan, above, best.weight));
   }

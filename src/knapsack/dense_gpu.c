@@ -3,6 +3,7 @@
 /* The table's rows on the GPU. The CPU cuts the next step while the GPU works on the last two. */
 #include <string.h>
 
+#include "knapsack/dense_pass.h"
 #include "knapsack/dense_tile.h"
 
 enum { SLOTS = 2, LINE = 256 };
@@ -48,13 +49,10 @@ static uint32_t list_tiles(const dense_step *step, dense_segment *segment, uint3
   return (uint32_t)tiles;
 }
 
-static dzo_status gpu_step(dense_engine *e, const dense_step *step) {
+static dzo_status launch_tiles(dense_engine *e, const dense_step *step, unsigned slot) {
   dzo_unit *unit = e->job->gpu;
-  unsigned slot = e->steps++ % SLOTS;
   char *staging = (char *)e->staging + slot * e->stride,
        *device = (char *)e->device + slot * e->stride;
-  if (e->steps > SLOTS)
-    DZO_TRY(dzo_unit_wait_mark(unit, (int)slot));
   uint32_t tiles = list_tiles(step, (void *)staging, (void *)(staging + e->tiles_at));
   if (tiles == 0)
     return DZO_OK;
@@ -69,7 +67,20 @@ static dzo_status gpu_step(dense_engine *e, const dense_step *step) {
       .out = e->row[1],
       .bits = step->keep ? (uint32_t *)(void *)(e->decision + step->first_word) : NULL,
   };
-  DZO_TRY(dense_tiles_run(unit, 0, e->wide, &work));
+  return dense_tiles_run(unit, 0, e->wide, &work);
+}
+
+static dzo_status gpu_step(dense_engine *e, const dense_step *step) {
+  dzo_unit *unit = e->job->gpu;
+  unsigned slot = e->steps++ % SLOTS;
+  if (e->steps > SLOTS)
+    DZO_TRY(dzo_unit_wait_mark(unit, (int)slot));
+  if (step->pass != NULL)
+    DZO_TRY(
+        dense_pass_run(unit, 0, step->pass, e->row[0], e->row[1],
+                       step->keep ? (uint32_t *)(void *)(e->decision + step->first_word) : NULL));
+  else
+    DZO_TRY(launch_tiles(e, step, slot));
   void *row = e->row[0];
   e->row[0] = e->row[1];
   e->row[1] = row;

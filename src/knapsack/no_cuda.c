@@ -3,6 +3,7 @@
 /* What stands in for this folder's .cu files where the library is built without CUDA. No GPU can be
  * opened then, so none of it is ever called. */
 #include "knapsack/brute_force.h"
+#include "knapsack/dense_pass.h"
 #include "knapsack/dense_tile.h"
 #include "knapsack/hybrid.h"
 #include "knapsack/method.h"
@@ -64,6 +65,12 @@ uint64_t hybrid_gpu_left(unsigned blocks) {
 
 dzo_status hybrid_gpu_run(dzo_unit *unit, const hybrid_launch *launch) {
   (void)launch;
+  return missing(unit);
+}
+
+dzo_status dense_pass_run(dzo_unit *unit, int queue, const dense_pass *pass, const int32_t *in,
+                          int32_t *out, uint32_t *bits) {
+  (void)queue, (void)pass, (void)in, (void)out, (void)bits;
   return missing(unit);
 }
 

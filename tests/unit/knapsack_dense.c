@@ -17,6 +17,7 @@
 #include "failing_memory.h"
 #include "knapsack/dense.h"
 #include "knapsack/dense_reduce.h"
+#include "knapsack/dense_stage.h"
 #include "knapsack_checks.h"
 
 #if defined(DZO_TEST_TINY)
@@ -28,7 +29,7 @@ enum { ROUNDS = 12, RANGE = 10000, GROUPED = 24, FAILURES = 8 };
 #endif
 
 static const dzo_device devices[] = {DZO_DEVICE_CPU, DZO_DEVICE_CUDA, DZO_DEVICE_HYBRID};
-enum { DEVICES = sizeof devices / sizeof *devices };
+enum { DEVICES = sizeof devices / sizeof *devices, SPREAD = 12 };
 
 static void test_shapes(void **state) {
   (void)state;
@@ -82,6 +83,87 @@ static void check_grouped(uint64_t seed, uint32_t items, int64_t capacity, int64
   }
   free(k.values);
   free(k.weights);
+}
+
+/* Items of weights from `least` on, `gap` apart at most, behind SPREAD of up to 8 times as much,
+ * whose sums are nearly all weights; values a little off the weights. */
+static void close_together(uint64_t seed, uint32_t items, int64_t least, int64_t gap,
+                           random_knapsack *out) {
+  *out = (random_knapsack){.problem = {.items = items}};
+  out->values = malloc(items * sizeof *out->values);
+  out->weights = malloc(items * sizeof *out->weights);
+  (void)snprintf(out->name, sizeof out->name, "close together %llu", (unsigned long long)seed);
+  knapsack_problem *p = &out->problem;
+  for (uint32_t i = 0; i < items; i++) {
+    uint64_t word = dzo_random_word(seed, i);
+    out->weights[i] = i < SPREAD
+                          ? least * (3 * SPREAD - 2 * (int64_t)i) / 4 - (int64_t)(word % 97)
+                          : least + gap * (int64_t)(items - i) - (int64_t)(word % (uint64_t)gap);
+    int64_t weight = out->weights[i];
+    out->values[i] = weight + (int64_t)(word >> 20 & 63);
+    p->weight_sum += weight;
+    p->value_sum += out->values[i];
+    p->weight_max = weight > p->weight_max ? weight : p->weight_max;
+    p->value_max = out->values[i] > p->value_max ? out->values[i] : p->value_max;
+  }
+  p->capacity = (int64_t)p->weight_sum / 2;
+  p->value = out->values;
+  p->weight = out->weights;
+}
+
+/* Fill the whole table of k on the GPU, item by item or several at a time. The best value, and a
+ * set of it; how many stages had how many items. */
+static int64_t fill_whole(dzo_context *context, const random_knapsack *k, unsigned counts[9],
+                          uint8_t *chosen) {
+  const knapsack_problem *p = &k->problem;
+  knapsack_job job = knapsack_unlimited(context);
+  dense_rest rest = {.items = p->items,
+                     .value = k->values,
+                     .weight = k->weights,
+                     .capacity = p->capacity,
+                     .room_left = p->capacity,
+                     .rate = 1,
+                     .narrow = true};
+  dense_plan plan;
+  assert_int_equal(dense_rest_plan(&job, &rest, 256, UINT64_MAX - 1, &plan), DZO_OK);
+  dense_stage stage;
+  for (uint32_t level = 0; level < plan.items; level += stage.items) {
+    assert_true(dense_stage_make(&plan, job.gpu, level, &stage) > 0);
+    counts[stage.items]++;
+  }
+  int64_t value = 0;
+  bool found;
+  knapsack_answer answer = {0};
+  assert_int_equal(dense_fill(&job, &rest, &plan, &value, chosen, &found, &answer), DZO_OK);
+  assert_true(found && answer.cells == plan.cells);
+  dense_plan_free(&plan);
+  return value;
+}
+
+/* Eight, four and two items a pass; strides that are less than a chunk and more than a tile. */
+static void test_passes(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t items;
+    int64_t least, gap;
+    unsigned most; /* items of a pass */
+  } cases[] = {{32, 1200, 8, 8}, {26, 900, 90, 4}, {26, 1300, 700, 2}, {32, 150, 3, 8}};
+  dzo_context *context = knapsack_context(DZO_DEVICE_CUDA);
+  for (unsigned i = 0; context != NULL && i < sizeof cases / sizeof *cases; i++) {
+    random_knapsack k;
+    close_together(i, cases[i].items, cases[i].least, cases[i].gap, &k);
+    const knapsack_problem *p = &k.problem;
+    oracle_wide best;
+    assert_true(knapsack_oracle_table(p->items, p->value, p->weight, p->capacity, &best));
+    uint8_t chosen[32];
+    unsigned counts[9] = {0};
+    assert_true(fill_whole(context, &k, counts, chosen) == best);
+    assert_true(counts[cases[i].most] > 0);
+    free(k.values);
+    free(k.weights);
+  }
+  if (context != NULL)
+    dzo_context_destroy(context);
 }
 
 static void test_groups(void **state) {
@@ -260,10 +342,10 @@ static void test_failing_gpu(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plan),          cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_groups),        cmocka_unit_test(test_little_memory),
-      cmocka_unit_test(test_wide),          cmocka_unit_test(test_stops),
-      cmocka_unit_test(test_stops_sorting), cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_failing_gpu),
+      cmocka_unit_test(test_groups),        cmocka_unit_test(test_passes),
+      cmocka_unit_test(test_little_memory), cmocka_unit_test(test_wide),
+      cmocka_unit_test(test_stops),         cmocka_unit_test(test_stops_sorting),
+      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_failing_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
