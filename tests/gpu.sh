@@ -85,11 +85,11 @@ run_tests() {
 watched=(knapsack_differential knapsack_batch knapsack_dense knapsack_small knapsack_tree
   knapsack_two_list
   table_regions table_differential table_view table_direct gpu_aggregate
-  gpu_stream gpu_solve parity primitives gpu_check seed)
+  gpu_stream gpu_solve parity primitives gpu_check gpu_check_damage seed)
 # Where pairs are moved inside a region, blocks lock buckets by bits, and racecheck, which knows
 # barriers only, takes what the locks order for races. The two tests that fill tables to the brim are
 # left out; table_differential and table_regions run the same kernels.
-no_race=" gpu_check seed table_direct table_view "
+no_race=" gpu_check gpu_check_damage seed table_direct table_view "
 
 watch() { # TOOL NAME
   local log=$build/$1-$2.log start=$SECONDS verdict=FAILED
