@@ -35,6 +35,11 @@ bool core_goes_on(core_run *run, uint64_t states) {
   return !run->stopped;
 }
 
+bool core_polls(core_run *run) {
+  run->stopped = run->stopped || knapsack_must_stop(run->job);
+  return !run->stopped;
+}
+
 static const char *refusal(const knapsack_problem *problem, const knapsack_job *job, char *why,
                            size_t why_size) {
   (void)job;

@@ -46,6 +46,8 @@ typedef struct core_run {
 
 /* May it go on, `states` later? Calling thread only. */
 bool core_goes_on(core_run *run, uint64_t states);
+/* The same between two passes over many items; reads the clock. */
+bool core_polls(core_run *run);
 
 /* ---- A problem and its best set
  * -------------------------------------------------------------- */

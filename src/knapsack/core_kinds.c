@@ -134,17 +134,11 @@ static dzo_status make_sides(sides *s, const core_frame *plain) {
   return DZO_OK;
 }
 
-static void close_kinds(sides *s) {
+static void free_sides(sides *s) {
   for (int k = 0; k < 2; k++) {
     core_frame_free(&s->kind[k]);
-    s->kind[k] = (core_frame){0};
-  }
-}
-
-static void free_sides(sides *s) {
-  close_kinds(s);
-  for (int k = 0; k < 2; k++)
     dzo_free(s->side[k]);
+  }
   core_trials_free(&s->near);
   core_trials_free(&s->all);
 }
@@ -177,20 +171,16 @@ static double trial_bound(sides *s, int k, double plain_side, int64_t limit) {
 
 /* The lighter the items that count, the fewer of them are to be had for the rest of the capacity,
  * and the more for one item too many: where are both kinds' bounds about equal? The break item has
- * to be among them. INFINITY, or the greater bound. */
+ * to be among them. Where the greater one becomes less than *bound, that is it then. */
 static dzo_status find_threshold(sides *s, int64_t break_weight, int64_t *threshold,
                                  double *bound) {
   enum { STEPS = 11, HOPELESS = 4 };
   core_run *run = s->level->run;
   double enough = (double)s->level->best + 1, known = *bound;
   int64_t low = 0, high = break_weight + 1;
-  if (s->all.plain == NULL)
-    DZO_TRY(core_trials_make(s->plain, 1, &s->all));
-  for (int i = 0; i < STEPS && high - low > 1 && *bound >= enough; i++) {
+  DZO_TRY(core_trials_make(s->plain, 1, &s->all));
+  for (int i = 0; i < STEPS && high - low > 1 && *bound >= enough && core_polls(run); i++) {
     if (i == HOPELESS && *bound >= known)
-      break;
-    run->stopped = run->stopped || knapsack_must_stop(run->job);
-    if (run->stopped)
       break;
     int64_t middle = low + (high - low) / 2;
     count_heavy(s, middle);
@@ -227,20 +217,18 @@ static int64_t break_weight(const core_frame *plain) {
   return weight;
 }
 
-/* Other kinds, if their bounds are much smaller. */
-static dzo_status try_heavy(sides *s, bool *changed) {
-  double best = (double)s->level->best, known = open_bound(s), enough = best + 0.7 * (known - best);
+/* In `heavy`, other kinds than those of s, if their bounds are much smaller. */
+static dzo_status open_heavy(sides *heavy, const sides *s, bool *better) {
+  double best = (double)s->level->best, enough = best + 0.7 * (open_bound(s) - best);
   double bound = enough;
   int64_t threshold = 0;
-  *changed = false;
-  DZO_TRY(find_threshold(s, break_weight(s->plain), &threshold, &bound));
-  if (bound >= enough || s->level->run->stopped)
+  DZO_TRY(make_sides(heavy, s->plain));
+  DZO_TRY(find_threshold(heavy, break_weight(s->plain), &threshold, &bound));
+  *better = bound < enough && !s->level->run->stopped;
+  if (!*better)
     return DZO_OK;
-  *changed = true;
-  close_kinds(s);
-  s->counts = false;
-  count_heavy(s, threshold);
-  return open_kinds(s, 0);
+  count_heavy(heavy, threshold);
+  return open_kinds(heavy, 0);
 }
 
 /* ---- Proving --------------------------------------------------------------------------------- */
@@ -358,23 +346,40 @@ static dzo_status take_steps(sides *s, const step *steps, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (steps[i].states == UINT64_MAX)
       DZO_TRY(split_fullest(s));
+    int first = s->kind[0].count <= s->kind[1].count ? 0 : 1;
     for (int k = 0; k < 2; k++) {
-      int kind = s->kind[0].count <= s->kind[1].count ? k : 1 - k;
+      int kind = first ^ k;
       DZO_TRY(take_step(&s->kind[kind], &steps[i], &s->done[kind]));
     }
   }
   return DZO_OK;
 }
 
+/* Instead of the kinds of s, which were not easy. */
+static dzo_status try_heavy(sides *s, bool *tried) {
+  sides heavy;
+  *tried = false;
+  for (int k = 0; k < 2; k++)
+    if (!s->done[k] && core_is_flat(&s->kind[k]))
+      return DZO_OK;
+  dzo_status status = open_heavy(&heavy, s, tried);
+  if (status == DZO_OK && *tried)
+    status = take_steps(&heavy, easy_steps, 2);
+  if (status == DZO_OK && *tried)
+    status = take_steps(&heavy, hard_steps, 2);
+  if (*tried)
+    memcpy(s->done, heavy.done, sizeof s->done);
+  free_sides(&heavy);
+  return status;
+}
+
 /* With more and more states. */
 static dzo_status prove_kinds(sides *s) {
   DZO_TRY(take_steps(s, easy_steps, 2));
-  bool changed = false;
+  bool tried = false;
   if (!(s->done[0] && s->done[1]) && !s->level->run->stopped)
-    DZO_TRY(try_heavy(s, &changed));
-  if (changed)
-    DZO_TRY(take_steps(s, easy_steps, 2));
-  return take_steps(s, hard_steps, 2);
+    DZO_TRY(try_heavy(s, &tried));
+  return tried ? DZO_OK : take_steps(s, hard_steps, 2);
 }
 
 dzo_status core_solve_kinds(core_level *v, const core_frame *plain, bool *done) {

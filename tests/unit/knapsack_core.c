@@ -85,6 +85,31 @@ static void test_counts_heavy_items(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Where their number is tried in vain, and all goes on as before. */
+static void test_counts_heavy_items_in_vain(void **state) {
+  (void)state;
+  enum { ITEMS = 1202 };
+  static int64_t values[ITEMS], weights[ITEMS];
+  static uint8_t taken[ITEMS];
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  knapsack_problem p = {.value = values, .weight = weights};
+  assert_int_equal(dzo_knapsack_generate(context, DZO_KNAPSACK_INVERSE_STRONGLY_CORRELATED, ITEMS,
+                                         10000000, 6642288876443, 7, 10, values, weights,
+                                         &p.capacity),
+                   DZO_OK);
+  for (; p.items < ITEMS; p.items++) {
+    p.value_sum += values[p.items];
+    p.weight_sum += weights[p.items];
+    p.value_max = values[p.items] > p.value_max ? values[p.items] : p.value_max;
+    p.weight_max = weights[p.items] > p.weight_max ? weights[p.items] : p.weight_max;
+  }
+  knapsack_answer answer = {.taken = taken, .bound = p.value_sum};
+  assert_int_equal(knapsack_core.solve(&job, &p, &answer), DZO_OK);
+  assert_true(answer.value == answer.bound && answer.value == 4585874275);
+  dzo_context_destroy(context);
+}
+
 /* Sums just below 2^62: the break item is worth, and weighs, most of all, and nothing else is in
  * doubt. */
 static void test_numbers_as_large_as_it_takes(void **state) {
@@ -176,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_agrees_with_a_table),
       cmocka_unit_test(test_many_items),
       cmocka_unit_test(test_counts_heavy_items),
+      cmocka_unit_test(test_counts_heavy_items_in_vain),
       cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
       cmocka_unit_test(test_little_memory),
