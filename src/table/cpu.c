@@ -36,6 +36,7 @@ static dzo_status create(const table_plan *plan, void **out) {
       .region_buckets = plan->wide ? TABLE_CPU_WIDE_REGION : TABLE_CPU_NARROW_REGION,
       .piece = TABLE_CPU_PIECE,
       .direct = TABLE_CPU_DIRECT,
+      .pass = TABLE_CPU_PASS,
   };
   table_cpu *t = NULL;
   dzo_status status = table_cpu_create(plan, &sizes, &t);

@@ -11,8 +11,9 @@ enum {
   TABLE_CPU_FAILURES = 16,           /* searches in vain before a region is taken for full */
   TABLE_CPU_NARROW_REGION = 1 << 12, /* buckets of a region, at most: 256 KB */
   TABLE_CPU_WIDE_REGION = 1 << 13,
-  TABLE_CPU_PARTS = 512,       /* that a batch is cut into, at most */
-  TABLE_CPU_PIECE = 1 << 22,   /* queries worked at a time, at most */
+  TABLE_CPU_PARTS = 1 << 11,   /* that a batch is cut into, at most */
+  TABLE_CPU_PIECE = 1 << 22,   /* queries worked at a time, at most, in small tables */
+  TABLE_CPU_PASS = 1 << 24,    /* in large ones, each of whose pieces goes once over the table */
   TABLE_CPU_DIRECT = 1 << 15,  /* up to so many queries, one thread does them as they come */
   TABLE_CPU_LOOKUPS = 1 << 24, /* look-ups at a time */
   TABLE_CPU_TAG_BITS = 28      /* of a tag: the position in the piece; above, the operation */
@@ -58,6 +59,13 @@ typedef struct table_cpu_cut {
   uint32_t *tags; /* or NULL */
 } table_cpu_cut;
 
+/* What a thread has cut and not yet written: a cache line for each part. */
+typedef struct table_cpu_lines {
+  uint64_t items[TABLE_CPU_PARTS][TABLE_CPU_WORDS];
+  uint32_t tags[TABLE_CPU_PARTS][16];
+  uint32_t firsts[TABLE_CPU_PARTS]; /* where the thread's share of each part begins */
+} table_cpu_lines;
+
 /* What depends on the width of words. */
 typedef struct table_cpu_width {
   unsigned slots;    /* of a bucket */
@@ -70,7 +78,8 @@ typedef struct table_cpu_width {
   /* Write queries as items, and their tags. */
   void (*pack)(const table_cpu_cut *cut, uint64_t begin, uint64_t end);
   void (*count)(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *counts);
-  void (*scatter)(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *starts);
+  void (*scatter)(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *starts,
+                  table_cpu_lines *lines);
   /* Put the pairs of a bucket range of one store into another. False: no memory. */
   bool (*move)(const table_cpu_store *from, uint64_t begin, uint64_t end, table_cpu_store *to);
   /* The pairs of a bucket, in order; returns how many. */

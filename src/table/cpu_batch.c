@@ -17,8 +17,10 @@ typedef struct batch_job {
   uint64_t left;  /* to be done */
   bool no_memory; /* to grow, or in the overflow; or growing was cancelled */
   /* The workspace, of a piece; NULL: none yet. */
+  uint64_t workspace; /* queries that it takes */
   void *items;
   uint32_t *tags, *starts;
+  table_cpu_lines *lines; /* [threads] */
 } batch_job;
 
 static size_t word_bytes(const table_cpu *t) { return t->wide ? 8 : 4; }
@@ -165,6 +167,7 @@ static uint64_t run_directly(batch_job *job, uint64_t begin, uint64_t count, uin
 
 typedef struct piece_job {
   table_cpu_cut cut;
+  table_cpu_lines *lines;
   uint64_t parts;
   uint32_t *ends;   /* [parts] of each part in the items */
   uint32_t *begins; /* [parts] of what is not done of it */
@@ -181,10 +184,10 @@ static void count_chunk(void *argument, uint64_t begin, uint64_t end, int thread
 }
 
 static void scatter_chunk(void *argument, uint64_t begin, uint64_t end, int thread) {
-  (void)thread;
   const piece_job *p = argument;
   width_of(p->task.table)
-      ->scatter(&p->cut, begin, end, p->cut.starts + begin / p->cut.chunk * p->parts);
+      ->scatter(&p->cut, begin, end, p->cut.starts + begin / p->cut.chunk * p->parts,
+                &p->lines[thread]);
 }
 
 /* Have a part's buckets in the cache before it is worked, if most of them will be needed: one after
@@ -244,34 +247,46 @@ static void sum_counts(const piece_job *p, uint64_t chunks) {
     }
 }
 
+static uint64_t chunks_of(const batch_job *job) {
+  return 2 * (uint64_t)job->table->context->threads;
+}
+
 static void free_workspace(batch_job *job) {
   dzo_free(job->items);
   dzo_free(job->tags);
   dzo_free(job->starts);
+  dzo_free(job->lines);
   job->items = NULL;
+  job->lines = NULL;
   job->tags = job->starts = NULL;
+  job->workspace = 0;
 }
 
-/* Once for all pieces. False: there is no memory, and it has to go without. */
-static bool have_workspace(batch_job *job, uint64_t chunks) {
+/* For a piece of so many queries. False: there is no memory. */
+static bool have_workspace(batch_job *job, uint64_t count) {
   const dzo_table_batch *b = job->batch;
-  const table_cpu *t = job->table;
+  dzo_context *context = job->table->context;
   bool tagged = b->operations != NULL || b->answers != NULL || b->results != NULL;
-  if (job->items != NULL)
+  if (count <= job->workspace)
     return true;
-  uint64_t piece = b->count < t->sizes.piece ? b->count : t->sizes.piece;
-  job->items = dzo_alloc(t->context, piece, 2 * word_bytes(t));
-  job->tags = tagged ? dzo_alloc(t->context, piece, sizeof *job->tags) : NULL;
-  job->starts = dzo_alloc(t->context, (chunks + 1) * TABLE_CPU_PARTS, sizeof *job->starts);
-  if (job->items != NULL && job->starts != NULL && (job->tags != NULL || !tagged))
+  free_workspace(job);
+  uint64_t starts = (chunks_of(job) + 1) * TABLE_CPU_PARTS;
+  job->items = dzo_alloc(context, count, 2 * word_bytes(job->table));
+  job->tags = tagged ? dzo_alloc(context, count, sizeof *job->tags) : NULL;
+  job->starts = dzo_alloc(context, starts, sizeof *job->starts);
+  job->lines = dzo_alloc(context, (uint64_t)context->threads, sizeof *job->lines);
+  if (job->items != NULL && job->starts != NULL && job->lines != NULL &&
+      (job->tags != NULL || !tagged)) {
+    job->workspace = count;
     return true;
+  }
   free_workspace(job);
   return false;
 }
 
 /* Cut a piece into parts. */
-static void cut_piece(piece_job *p, const batch_job *job, uint64_t begin, uint64_t count,
-                      uint64_t chunks) {
+static void cut_piece(piece_job *p, const batch_job *job, uint64_t begin, uint64_t count) {
+  uint64_t chunks = chunks_of(job);
   int threads = job->table->context->threads;
   p->cut = cut_at(job, begin);
   p->cut.bits = job->table->store->bits;
@@ -281,6 +296,7 @@ static void cut_piece(piece_job *p, const batch_job *job, uint64_t begin, uint64
   p->cut.chunk = (count + chunks - 1) / chunks;
   p->cut.items = job->items;
   p->cut.tags = job->tags;
+  p->lines = job->lines;
   p->begins = job->starts;
   p->cut.starts = job->starts + p->parts;
   chunks = (count + p->cut.chunk - 1) / p->cut.chunk;
@@ -292,10 +308,9 @@ static void cut_piece(piece_job *p, const batch_job *job, uint64_t begin, uint64
 }
 
 /* Parts stay what they are when the table grows, since more bits of the hash come behind theirs. */
-static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room,
-                         uint64_t chunks) {
+static void run_in_parts(batch_job *job, uint64_t begin, uint64_t count, uint64_t *room) {
   piece_job p = {.task.table = job->table};
-  cut_piece(&p, job, begin, count, chunks);
+  cut_piece(&p, job, begin, count);
   uint64_t heavy = 2 * count / p.parts, left;
   while ((left = list_parts(&p, heavy)) > 0) {
     uint64_t quota = quota_of(job);
@@ -342,13 +357,26 @@ static void run_piece(batch_job *job, uint64_t count) {
     return;
   }
   uint64_t room = overflow_room(job, job->done, count);
-  uint64_t chunks = 2 * (uint64_t)job->table->context->threads;
   uint64_t done = run_directly(job, job->done, count, &room, false), left = count - done;
-  if (left > 0 && have_workspace(job, chunks))
-    run_in_parts(job, job->done + done, left, &room, chunks);
+  if (left > 0 && have_workspace(job, count))
+    run_in_parts(job, job->done + done, left, &room);
   else if (left > 0)
     (void)run_directly(job, job->done + done, left, &room, true);
   job->done += count;
+}
+
+/* How many queries to work next. Each piece goes once over the table, so that a large table is
+ * worth a large piece, if there is memory for its workspace. */
+static uint64_t next_piece(batch_job *job) {
+  const table_cpu *t = job->table;
+  uint64_t left = job->batch->count - job->done, large = t->sizes.piece;
+  while (large < left && 2 * large <= t->sizes.pass && 2 * large <= t->store->slots)
+    large *= 2;
+  large = large < left ? large : left;
+  uint64_t most = t->context->memory / 8 / (2 * word_bytes(t) + sizeof *job->tags);
+  if (large > t->sizes.piece && large <= most && have_workspace(job, large))
+    return large;
+  return left < t->sizes.piece ? left : t->sizes.piece;
 }
 
 /* The rest of a batch that ends early. */
@@ -371,8 +399,7 @@ static dzo_status run_pieces(batch_job *job) {
       refuse_rest(job);
       return DZO_E_CANCELLED;
     }
-    uint64_t left = b->count - job->done;
-    run_piece(job, left < t->sizes.piece ? left : t->sizes.piece);
+    run_piece(job, next_piece(job));
   }
   if (b->refused == 0)
     return DZO_OK;

@@ -127,6 +127,7 @@ typedef struct table_cpu_sizes {
   uint64_t region_buckets; /* of a region, at most */
   uint64_t piece;          /* queries worked at a time, at most, 2^28 */
   uint64_t direct;         /* up to so many, one thread does them as they come */
+  uint64_t pass;           /* as `piece`, for tables of as many slots; 0: the same */
 } table_cpu_sizes;
 
 /* The engine's state. */

@@ -2,7 +2,7 @@
 /* Copyright The dzo authors */
 #define WIDE 0
 #define WORD uint32_t
-#include "table/cpu_search.h"
+#include "table/cpu_cut.h"
 
 const table_cpu_width table_cpu_narrow = {
     .slots = SLOTS,

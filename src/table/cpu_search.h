@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Look-ups in batches, and the cutting of batches, for one width of words. Look-ups change nothing,
- * so that any thread may look anywhere, straight from the caller's arrays. */
+/* Look-ups in batches for one width of words. They change nothing, so that any thread may look
+ * anywhere, straight from the caller's arrays. */
 #include "table/cpu_work.h"
 
 /* ---- Look-ups -------------------------------------------------------------------------------- */
@@ -104,43 +104,4 @@ static uint64_t search(const table_cpu_search *q, uint64_t begin, uint64_t end) 
     here = ahead;
   }
   return found + look_again(q, &left[turn ^ 1]);
-}
-
-/* ---- Cutting --------------------------------------------------------------------------------- */
-
-DZO_ITEM uint64_t part_of(const table_cpu_cut *cut, uint64_t key) {
-  return table_hash(key, cut->store->seed) >> 1 >> (63 - cut->bits);
-}
-
-DZO_ITEM void write_item(const table_cpu_cut *cut, uint64_t i, uint64_t at) {
-  const WORD *keys = cut->keys, *values = cut->values;
-  uint64_t value = values != NULL ? values[i] : cut->value;
-  uint64_t *items = cut->items;
-#if WIDE
-  items[2 * at] = keys[i];
-  items[2 * at + 1] = value;
-#else
-  items[at] = keys[i] | value << 32;
-#endif
-  if (cut->tags != NULL)
-    cut->tags[at] =
-        (uint32_t)i |
-        (cut->operations != NULL ? (uint32_t)cut->operations[i] << TABLE_CPU_TAG_BITS : 0);
-}
-
-static void pack(const table_cpu_cut *cut, uint64_t begin, uint64_t end) {
-  for (uint64_t i = begin; i < end; i++)
-    write_item(cut, i, i - begin);
-}
-
-static void count_parts(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *counts) {
-  const WORD *keys = cut->keys;
-  for (uint64_t i = begin; i < end; i++)
-    counts[part_of(cut, keys[i])]++;
-}
-
-static void scatter(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *starts) {
-  const WORD *keys = cut->keys;
-  for (uint64_t i = begin; i < end; i++)
-    write_item(cut, i, starts[part_of(cut, keys[i])]++);
 }

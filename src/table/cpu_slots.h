@@ -13,7 +13,7 @@
 
 #include "table/cpu.h"
 
-#if !WIDE && defined(__SSE2__)
+#if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 

@@ -2,7 +2,7 @@
 /* Copyright The dzo authors */
 #define WIDE 1
 #define WORD uint64_t
-#include "table/cpu_search.h"
+#include "table/cpu_cut.h"
 
 const table_cpu_width table_cpu_wide = {
     .slots = SLOTS,

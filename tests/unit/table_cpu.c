@@ -304,7 +304,7 @@ static void a_table_without_memory_is_not_made(void **state) {
   failing_memory memory;
   dzo_context *context = failing_context(&memory, 2);
   table_plan plan = {context, false, false, 1000, 0.9, 0};
-  table_cpu_sizes sizes = {4, 100, 10};
+  table_cpu_sizes sizes = {4, 100, 10, 0};
   for (int64_t fail_at = 0; fail_at < 4; fail_at++) {
     table_cpu *t = NULL;
     memory.left = fail_at;
@@ -368,6 +368,7 @@ static void a_cancelled_batch_says_what_is_done(void **state) {
     s.threads = 2;
     model *m = make_model(&s, turn);
     stopper stop = {.last = 1 + turn % 4};
+    m->table->sizes.pass = 0; /* many pieces */
     fill(m, 2000, s.universe);
     assert_int_equal(run(m, DZO_TABLE_ADD, 2000, true), DZO_OK);
     m->context->progress = stop_later;

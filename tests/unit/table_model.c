@@ -84,7 +84,7 @@ model *make_model(const setting *s, uint64_t seed) {
   m->context = failing_context(&m->memory, s->threads);
   assert_non_null(m->context);
   table_plan plan = {m->context, s->wide, s->fixed, s->capacity, s->max_load, seed};
-  table_cpu_sizes sizes = {s->region_buckets, s->piece, s->direct};
+  table_cpu_sizes sizes = {s->region_buckets, s->piece, s->direct, 4 * s->piece};
   assert_int_equal(table_cpu_create(&plan, &sizes, &m->table), DZO_OK);
   s->choose(s, m->table->seed, m->keys);
   m->answered = true;
