@@ -37,8 +37,10 @@ typedef struct table_gpu {
   uint64_t stores;          /* of the batch, queries that may make a new key, at most */
   double fresh;             /* of the last piece's queries, how many made a new key */
   table_counters *counters; /* in device memory */
-  table_counters *seen;     /* what they were; pinned */
-  char *buffers;            /* device memory for arrays that lie in host memory */
+  table_counters *next;     /* others there, whose turn is next; 0 if `clean` */
+  table_counters *seen;     /* what the counters were; pinned */
+  bool clean;
+  char *buffers; /* device memory for arrays that lie in host memory */
   uint64_t buffer_bytes;
   table_gpu_view view; /* while kernels of the caller's use the table */
 } table_gpu;
@@ -59,7 +61,7 @@ dzo_status table_gpu_make(table_gpu *g, uint64_t capacity);
 void table_gpu_unmake(table_gpu *g);
 /* The same pairs in a table for `capacity` of them, or more. DZO_E_MEMORY: it stays as it was. */
 dzo_status table_gpu_resize(table_gpu *g, uint64_t capacity);
-/* Counters to 0; and fetched to g->seen, behind all of queue 0. */
+/* Counters that are 0; and what they are then, to g->seen, behind all of queue 0. */
 dzo_status table_gpu_zero_counters(table_gpu *g);
 dzo_status table_gpu_read_counters(table_gpu *g);
 

@@ -2,7 +2,7 @@
 /* Copyright The dzo authors */
 /* ERASE at regions. */
 #include "dzo/table.h"
-#include "table/gpu_region.cuh"
+#include "table/gpu_region_room.cuh"
 
 /* The words of a pair that is there: in its slot, or in the overflow. */
 template <typename W>

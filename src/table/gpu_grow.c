@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "table/gpu.h"
+#include "table/gpu_counters.h"
 #include "table/gpu_rebuild.h"
 #include "table/gpu_rest.h"
 
@@ -69,12 +70,21 @@ void table_gpu_unmake(table_gpu *g) {
   g->t.slots = NULL;
 }
 
+/* Usually the last batch has left others that are, so that a small batch need not wait for it. */
 dzo_status table_gpu_zero_counters(table_gpu *g) {
-  return dzo_unit_fill(g->unit, 0, g->counters, 0, sizeof *g->counters);
+  table_counters *last = g->counters;
+  if (!g->clean)
+    return dzo_unit_fill(g->unit, 0, g->counters, 0, sizeof *g->counters);
+  g->counters = g->next;
+  g->next = last;
+  g->clean = false;
+  return DZO_OK;
 }
 
 dzo_status table_gpu_read_counters(table_gpu *g) {
-  return dzo_unit_copy(g->unit, 0, g->seen, g->counters, sizeof *g->counters);
+  DZO_TRY(table_gpu_show_counters(g->unit, g->counters, g->seen, g->next));
+  g->clean = true;
+  return DZO_OK;
 }
 
 /* Into `to`, all but what comes to `spill`. */
@@ -107,7 +117,7 @@ dzo_status table_gpu_resize(table_gpu *g, uint64_t capacity) {
   shape_grown(g, capacity > g->pairs ? capacity : g->pairs, &to);
   to.over_keys = to.over_values = NULL;
   to.over_gone = NULL;
-  to.over_count = 0;
+  to.over_count = to.over_room = 0;
   DZO_TRY(allocate_slots(g, &to));
   dzo_status status = rebuild_all(g, &to);
   if (status != DZO_OK) {

@@ -32,6 +32,7 @@ typedef struct table_layout {
   void *over_values;     /* [over_count] words */
   uint8_t *over_gone;    /* [over_count] 1: erased since */
   uint64_t over_count;
+  uint64_t over_room; /* pairs that its memory has room for */
 } table_layout;
 
 #define TABLE_FREE32 UINT32_C(0xffffffff)

@@ -20,7 +20,7 @@ static dzo_status take_stash(table_gpu *g, uint64_t *count) {
   void *slots = NULL;
   t.over_keys = t.over_values = NULL;
   t.over_gone = NULL;
-  t.over_count = 0;
+  t.over_count = t.over_room = 0;
   DZO_TRY(table_gpu_view_count(g->unit, g->wide, &g->view, count));
   if (*count > 0) {
     DZO_TRY(dzo_unit_allocate(g->unit, *count, table_gpu_slot_bytes(g), &slots));

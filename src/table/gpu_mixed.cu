@@ -4,7 +4,7 @@
  * none before it that changes its key is still to be done: so all finds of a round come before the
  * one change of their key, and changes of a round are of different keys. */
 #include "dzo/table.h"
-#include "table/gpu_region.cuh"
+#include "table/gpu_region_room.cuh"
 
 /* An open table of the keys that the tile changes, and for each the first item that is to. */
 enum { KEYS = 2 * TABLE_BLOCK, NO_ITEM = TABLE_BLOCK };

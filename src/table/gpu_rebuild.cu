@@ -2,7 +2,7 @@
 /* Copyright The dzo authors */
 #include "table/gpu_rebuild.h"
 
-#include "table/gpu_region.cuh"
+#include "table/gpu_region_room.cuh"
 
 enum { THREADS = 256, AHEAD = 4 }; /* slots that a thread loads at a time */
 

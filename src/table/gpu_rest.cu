@@ -328,8 +328,87 @@ static __global__ void __launch_bounds__(THREADS)
   gone[i] = 0;
 }
 
+/* ---- A short one ------------------------------------------------------------------------------
+ *
+ * One block does it in its own memory, and in place; to take, sort and give back memory for it
+ * would take longer than a batch of millions. */
+
+enum { FEW = 1024, FEW_THREADS = 512 };
+
+/* Ascending by key. All threads; begins and ends with a barrier. */
+static __device__ void sort_few(u64 *keys, u64 *values) {
+  for (u32 run = 2; run <= FEW; run *= 2)
+    for (u32 by = run / 2; by > 0; by /= 2) {
+      __syncthreads();
+      for (u32 n = threadIdx.x; n < FEW / 2; n += FEW_THREADS) {
+        u32 i = 2 * n - (n & (by - 1)), j = i + by;
+        u64 a = keys[i], b = keys[j], value = values[i];
+        if ((a > b) == ((i & run) != 0))
+          continue;
+        keys[i] = b;
+        keys[j] = a;
+        values[i] = values[j];
+        values[j] = value;
+      }
+    }
+  __syncthreads();
+}
+
+/* Erased ones get the greatest key, which none has. */
+template <typename W>
+static __global__ void __launch_bounds__(FEW_THREADS)
+    over_merge_few(table_layout t, const table_pair<W> *slots, u32 count, W *keys, W *values,
+                   uint8_t *gone, uint64_t *stay) {
+  __shared__ u64 s_keys[FEW], s_values[FEW];
+  u32 old = (u32)t.over_count;
+  for (u32 i = threadIdx.x; i < FEW; i += FEW_THREADS) {
+    bool was = i < old && t.over_gone[i] == 0, comes = i >= old && i - old < count;
+    s_keys[i] = was ? ((const W *)t.over_keys)[i] : comes ? slots[i - old].key : ~0ull;
+    s_values[i] = was ? ((const W *)t.over_values)[i] : comes ? slots[i - old].value : 0;
+  }
+  sort_few(s_keys, s_values);
+  if (threadIdx.x == 0 && s_keys[0] == ~0ull)
+    *stay = 0;
+  for (u32 i = threadIdx.x; i < FEW; i += FEW_THREADS) {
+    if (s_keys[i] == ~0ull)
+      continue;
+    keys[i] = (W)s_keys[i];
+    values[i] = (W)s_values[i];
+    gone[i] = 0;
+    if (i + 1 == FEW || s_keys[i + 1] == ~0ull)
+      *stay = i + 1;
+  }
+}
+
+template <typename W>
+static dzo_status merge_few(dzo_unit *unit, table_layout *t, const void *slots, u64 count,
+                            table_counters *counters) {
+  char *memory = (char *)const_cast<void *>(t->over_keys);
+  u64 bytes = FEW * sizeof(W), stay = 0;
+  bool taken = t->over_room < FEW;
+  if (taken)
+    DZO_TRY(dzo_unit_allocate(unit, 2 * bytes + FEW, 1, (void **)&memory));
+  W *keys = (W *)memory, *values = (W *)(memory + bytes);
+  uint8_t *gone = (uint8_t *)memory + 2 * bytes;
+  dzo_status status =
+      DZO_LAUNCH(unit, 0, over_merge_few<W>, 1, FEW_THREADS, *t, (const table_pair<W> *)slots,
+                 (u32)count, keys, values, gone, &counters->found);
+  if (status == DZO_OK)
+    status = dzo_unit_copy(unit, 0, &stay, &counters->found, sizeof stay);
+  if (status == DZO_OK)
+    status = dzo_unit_wait(unit, 0);
+  if (taken)
+    table_gpu_free_over(unit, t);
+  t->over_keys = keys;
+  t->over_values = values;
+  t->over_gone = gone;
+  t->over_count = stay;
+  t->over_room = FEW;
+  return status;
+}
+
 uint64_t table_gpu_over_bytes(const table_layout *t, bool wide) {
-  return t->over_count * (wide ? 17 : 9);
+  return t->over_room * (wide ? 17 : 9);
 }
 
 /* All of it is one block of memory, which begins with the keys. */
@@ -338,7 +417,7 @@ void table_gpu_free_over(dzo_unit *unit, table_layout *t) {
   t->over_keys = NULL;
   t->over_values = NULL;
   t->over_gone = NULL;
-  t->over_count = 0;
+  t->over_count = t->over_room = 0;
 }
 
 template <typename W>
@@ -361,7 +440,7 @@ static dzo_status write_over(dzo_unit *unit, table_layout *t, const over_merge *
   t->over_keys = memory;
   t->over_values = memory + bytes;
   t->over_gone = (uint8_t *)memory + 2 * bytes;
-  t->over_count = count;
+  t->over_count = t->over_room = count;
   return DZO_OK;
 }
 
@@ -393,6 +472,9 @@ dzo_status table_gpu_add_over(dzo_unit *unit, table_layout *t, bool wide, const 
   m.counters = counters;
   if (m.all == 0)
     return DZO_OK;
+  if (m.all <= FEW)
+    return wide ? merge_few<u64>(unit, t, slots, count, counters)
+                : merge_few<u32>(unit, t, slots, count, counters);
   u64 scratch_bytes = dzo_gpu_sort_bytes(unit, m.all);
   void *memory;
   DZO_TRY(dzo_unit_allocate(unit, 32 * m.all + scratch_bytes + 8 * 256, 1, &memory));

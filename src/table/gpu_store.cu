@@ -2,7 +2,7 @@
 /* Copyright The dzo authors */
 /* INSERT, ASSIGN, ADD, MIN and MAX at regions. */
 #include "dzo/table.h"
-#include "table/gpu_region.cuh"
+#include "table/gpu_region_room.cuh"
 
 /* A thread's item. */
 template <typename W> struct store_item {

@@ -4,6 +4,7 @@
  * opened then, so none of it is ever called. */
 #include "table/gpu_aggregate.h"
 #include "table/gpu_codes.h"
+#include "table/gpu_counters.h"
 #include "table/gpu_direct.h"
 #include "table/gpu_find.h"
 #include "table/gpu_heavy.h"
@@ -185,6 +186,14 @@ uint64_t table_gpu_add_over_bytes(dzo_unit *unit, const table_layout *t, bool wi
   (void)wide;
   (void)count;
   return 0;
+}
+
+dzo_status table_gpu_show_counters(dzo_unit *unit, const table_counters *counters,
+                                   table_counters *seen, table_counters *next) {
+  (void)counters;
+  (void)seen;
+  (void)next;
+  return missing(unit);
 }
 
 dzo_status table_gpu_add_over(dzo_unit *unit, table_layout *t, bool wide, const void *slots,
