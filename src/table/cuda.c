@@ -85,15 +85,17 @@ static dzo_status create(const table_plan *plan, void **out) {
   return table_gpu_create(plan, NULL, out);
 }
 
-/* Those in host memory were checked there. The counters lend two words. */
+/* Those in host memory were checked there. The counters lend three words. */
 static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
-  uint64_t *first = &g->counters->found, *stores = &g->counters->inserted;
-  DZO_TRY(dzo_unit_fill(g->unit, 0, first, 0xff, sizeof *first));
-  DZO_TRY(dzo_unit_fill(g->unit, 0, stores, 0, sizeof *stores));
-  DZO_TRY(table_gpu_check_codes(g->unit, batch->operations, batch->count, first, stores));
+  table_counters *n = g->counters;
+  DZO_TRY(dzo_unit_fill(g->unit, 0, n, 0, sizeof *n));
+  DZO_TRY(dzo_unit_fill(g->unit, 0, &n->found, 0xff, sizeof n->found));
+  DZO_TRY(table_gpu_check_codes(g->unit, batch->operations, batch->count, &n->found, &n->inserted,
+                                &n->erased));
   DZO_TRY(table_gpu_read_counters(g));
   DZO_TRY(dzo_unit_wait(g->unit, 0));
   g->stores = g->seen->inserted;
+  g->erases = g->seen->erased;
   if (g->seen->found == UINT64_MAX)
     return DZO_OK;
   return dzo_fail(g->context, DZO_E_ARGUMENT,

@@ -23,6 +23,7 @@ typedef struct table_gpu_sizes {
   uint64_t parted;       /* stores fewer than these are brought to parts, if not those: */
   uint64_t direct;       /* queries fewer than these are not brought to parts or regions */
   uint64_t heavy;        /* queries fewer than these are not looked at for shared keys */
+  uint64_t sift;         /* mixed batches of fewer are not sifted */
 } table_gpu_sizes;
 
 typedef struct table_gpu {
@@ -34,13 +35,14 @@ typedef struct table_gpu {
   table_gpu_sizes sizes;
   table_layout t;
   uint64_t pairs;
-  uint64_t stores;          /* of the batch, queries that may make a new key, at most */
+  uint64_t stores;          /* of the batch, queries that may make a new key, at most; and, of a */
+  uint64_t erases;          /* mixed one in GPU memory, ERASEs */
   double fresh;             /* of the last piece's queries, how many made a new key */
   table_counters *counters; /* in device memory */
   table_counters *next;     /* others there, whose turn is next; 0 if `clean` */
   table_counters *seen;     /* what the counters were; pinned */
   bool clean;
-  char *buffers; /* device memory for arrays that lie in host memory */
+  char *buffers; /* device memory for arrays that lie in host memory, or parts of a batch */
   uint64_t buffer_bytes;
   table_gpu_view view; /* while kernels of the caller's use the table */
 } table_gpu;
@@ -100,7 +102,8 @@ typedef struct table_piece {
   table_heavy heavy;
 } table_piece;
 
-/* So many queries fit the workspace at a time. */
+/* So many queries are done at a time; or fewer, if they do not fit the workspace. */
+uint64_t table_piece_usual(const table_gpu *g);
 uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch);
 /* Queue its work on queue 0; wait, and do what is left of it. The counts are added to the batch's.
  */
@@ -139,6 +142,24 @@ dzo_status table_heavy_end(table_gpu *g, table_piece *piece, const dzo_table_bat
 /* ---- gpu_batch.c ----------------------------------------------------------------------------- */
 
 dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch);
+
+/* Parts of that. The arrays of a batch are in device memory, in pieces: */
+dzo_status table_gpu_run_resident(table_gpu *g, dzo_table_batch *batch);
+/* `most` queries of it, or what is left; */
+dzo_table_batch table_gpu_part_of(const table_gpu *g, const dzo_table_batch *batch, uint64_t first,
+                                  uint64_t most);
+/* those from `first` on are counted and answered as refused; */
+dzo_status table_gpu_refuse_from(table_gpu *g, dzo_table_batch *batch, uint64_t first);
+/* all is done; */
+dzo_status table_gpu_end_batch(table_gpu *g, const dzo_table_batch *batch);
+/* g->buffers has so many bytes, whatever was in it. */
+dzo_status table_gpu_take_buffers(table_gpu *g, uint64_t bytes);
+
+/* ---- gpu_sift.c ------------------------------------------------------------------------------ */
+
+/* Is it worth while for the batch, whose arrays are in device memory? */
+bool table_sift_suits(const table_gpu *g, const dzo_table_batch *batch);
+dzo_status table_sift_run(table_gpu *g, dzo_table_batch *batch);
 
 /* ---- gpu_lend.c ------------------------------------------------------------------------------ */
 

@@ -37,12 +37,44 @@ static table_piece piece_of(const table_gpu *g, const dzo_table_batch *batch, ui
                        .answers = plus_to(batch->answers, first)};
 }
 
-/* After the last piece, or the one with which it ended. */
-static dzo_status end_batch(table_gpu *g, dzo_table_batch *batch, dzo_status status) {
-  if (status == DZO_OK && batch->refused > 0)
+dzo_table_batch table_gpu_part_of(const table_gpu *g, const dzo_table_batch *batch, uint64_t first,
+                                  uint64_t most) {
+  uint64_t word = table_gpu_word(g), left = batch->count - first;
+  dzo_table_batch part = *batch;
+  part.count = left < most ? left : most;
+  part.keys = plus(batch->keys, first * word);
+  part.values = plus(batch->values, first * word);
+  part.operations = plus(batch->operations, first);
+  part.results = plus_to(batch->results, first * word);
+  part.answers = plus_to(batch->answers, first);
+  part.found = part.inserted = part.refused = 0;
+  return part;
+}
+
+dzo_status table_gpu_take_buffers(table_gpu *g, uint64_t bytes) {
+  if (bytes <= g->buffer_bytes)
+    return DZO_OK;
+  dzo_unit_release(g->unit, g->buffers);
+  g->buffers = NULL;
+  g->buffer_bytes = 0;
+  DZO_TRY(dzo_unit_allocate(g->unit, bytes, 1, (void **)&g->buffers));
+  g->buffer_bytes = bytes;
+  return DZO_OK;
+}
+
+dzo_status table_gpu_end_batch(table_gpu *g, const dzo_table_batch *batch) {
+  if (batch->refused > 0)
     return dzo_fail(g->context, DZO_E_LIMIT, "the table is full: %llu of %llu queries were refused",
                     (unsigned long long)batch->refused, (unsigned long long)batch->count);
-  return status;
+  return DZO_OK;
+}
+
+dzo_status table_gpu_refuse_from(table_gpu *g, dzo_table_batch *batch, uint64_t first) {
+  uint64_t rest = batch->count - first;
+  batch->refused += rest;
+  if (batch->answers != NULL && rest > 0)
+    DZO_TRY(dzo_unit_fill(g->unit, 0, batch->answers + first, DZO_TABLE_REFUSED, rest));
+  return dzo_unit_wait(g->unit, 0);
 }
 
 /* So many new keys at first: of the first piece of a batch all may be. */
@@ -62,7 +94,7 @@ static uint64_t next_piece(const table_gpu *g, uint64_t last, uint64_t most, uin
   return piece < most ? piece : most;
 }
 
-static dzo_status run_resident(table_gpu *g, dzo_table_batch *batch) {
+dzo_status table_gpu_run_resident(table_gpu *g, dzo_table_batch *batch) {
   uint64_t most = table_piece_most(g, batch), size = first_piece(g, batch, most);
   g->fresh = 1;
   for (uint64_t first = 0; first < batch->count;) {
@@ -85,15 +117,11 @@ static dzo_status run_resident(table_gpu *g, dzo_table_batch *batch) {
       continue;
     if (status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
       return status;
-    uint64_t rest = batch->count - first;
-    batch->refused += rest;
-    if (batch->answers != NULL && rest > 0)
-      DZO_TRY(dzo_unit_fill(g->unit, 0, batch->answers + first, DZO_TABLE_REFUSED, rest));
-    DZO_TRY(dzo_unit_wait(g->unit, 0));
+    DZO_TRY(table_gpu_refuse_from(g, batch, first));
     return status;
   }
   DZO_TRY(dzo_unit_wait(g->unit, 0));
-  return end_batch(g, batch, DZO_OK);
+  return table_gpu_end_batch(g, batch);
 }
 
 /* ---- In host memory -------------------------------------------------------------------------- */
@@ -131,17 +159,6 @@ static void copy_bytes(const table_gpu *g, char *to, const char *from, uint64_t 
   dzo_parallel_for(g->context->threads, bytes, GRAIN, copy_range, &job);
 }
 
-static dzo_status take_buffers(table_gpu *g, uint64_t bytes) {
-  if (bytes <= g->buffer_bytes)
-    return DZO_OK;
-  dzo_unit_release(g->unit, g->buffers);
-  g->buffers = NULL;
-  g->buffer_bytes = 0;
-  DZO_TRY(dzo_unit_allocate(g->unit, bytes, 1, (void **)&g->buffers));
-  g->buffer_bytes = bytes;
-  return DZO_OK;
-}
-
 static dzo_status pack(voyage *v) {
   table_gpu *g = v->g;
   const dzo_table_batch *b = v->batch;
@@ -151,7 +168,7 @@ static dzo_status pack(voyage *v) {
   char *stages = NULL;
   for (int pass = 0; pass < 2; pass++) {
     if (pass == 1) {
-      DZO_TRY(take_buffers(g, device));
+      DZO_TRY(table_gpu_take_buffers(g, device));
       if (stage > 0)
         DZO_TRY(dzo_unit_staging(g->unit, stage, (void **)&stages));
       device = stage = 0;
@@ -281,7 +298,7 @@ static dzo_status run_voyage(voyage *v) {
   DZO_TRY(dzo_unit_wait(g->unit, IN_QUEUE));
   if (status != DZO_OK && end < pieces)
     table_refuse_rest(batch, end * v->size);
-  return end_batch(g, batch, status);
+  return status == DZO_OK ? table_gpu_end_batch(g, batch) : status;
 }
 
 static dzo_status run_from_host(table_gpu *g, dzo_table_batch *batch) {
@@ -305,5 +322,7 @@ static dzo_status run_from_host(table_gpu *g, dzo_table_batch *batch) {
 }
 
 dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch) {
-  return dzo_unit_owns(g->unit, batch->keys) ? run_resident(g, batch) : run_from_host(g, batch);
+  if (!dzo_unit_owns(g->unit, batch->keys))
+    return run_from_host(g, batch);
+  return table_sift_suits(g, batch) ? table_sift_run(g, batch) : table_gpu_run_resident(g, batch);
 }

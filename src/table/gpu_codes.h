@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 /* Lowers *first, in device memory, to the position of the first code that is no operation, and adds
- * to *stores those that are neither FIND nor ERASE. */
+ * to *stores those that are neither FIND nor ERASE, and to *erases those that are ERASE. */
 dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
-                                 uint64_t *first, uint64_t *stores);
+                                 uint64_t *first, uint64_t *stores, uint64_t *erases);
 
 #ifdef __cplusplus
 }

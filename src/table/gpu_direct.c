@@ -55,7 +55,8 @@ static bool suits_mixed(const table_gpu *g, table_piece *piece) {
   if (piece->ordered || g->wide || g->t.over_count > 0)
     return false;
   piece->parted = g->sizes.direct > 0 ? piece->count < g->sizes.parted
-                                      : !is_small(g, DZO_TABLE_INSERT, false, piece->count);
+                                      : is_worth_parts(g, piece, false) ||
+                                            !is_small(g, DZO_TABLE_INSERT, false, piece->count);
   return true;
 }
 

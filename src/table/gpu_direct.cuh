@@ -30,39 +30,32 @@ static __device__ __forceinline__ W table_direct_value(const table_direct &d, u3
   return d.values != NULL ? __ldcs((const W *)d.values + i) : (W)d.value;
 }
 
-/* A bucket as it is or, through the first-level cache, was; in the second way both halves of a
+/* A bucket as it is now or, through the first-level cache, was; in the second way both halves of a
  * sector are one request. */
-template <int S>
-static __device__ __forceinline__ void table_load_stale(const u64 *at, table_bucket<u32, S> *out) {
+template <bool NOW, int S>
+static __device__ __forceinline__ void table_load_as(const u64 *at, table_bucket<u32, S> *out) {
 #pragma unroll
   for (int i = 0; i < S; i += 2) {
-    ulonglong2 two = dzo_load_stale((const ulonglong2 *)(at + i));
+    const ulonglong2 *pair = (const ulonglong2 *)(at + i);
+    ulonglong2 two = NOW ? dzo_load_shared(pair) : dzo_load_stale(pair);
     out->slot[i] = two.x;
     out->slot[i + 1] = two.y;
   }
 }
-template <int S>
-static __device__ __forceinline__ void table_load_stale(const ulonglong2 *at,
-                                                        table_bucket<u64, S> *out) {
+template <bool NOW, int S>
+static __device__ __forceinline__ void table_load_as(const ulonglong2 *at,
+                                                     table_bucket<u64, S> *out) {
 #pragma unroll
   for (int i = 0; i < S; i++)
-    out->slot[i] = dzo_load_stale(at + i);
+    out->slot[i] = NOW ? dzo_load_shared(at + i) : dzo_load_stale(at + i);
 }
-template <int S>
-static __device__ __forceinline__ void table_load_now(const u64 *at, table_bucket<u32, S> *out) {
-#pragma unroll
-  for (int i = 0; i < S; i += 2) {
-    ulonglong2 two = dzo_load_shared((const ulonglong2 *)(at + i));
-    out->slot[i] = two.x;
-    out->slot[i + 1] = two.y;
-  }
+template <int S, typename Slot, typename Bucket>
+static __device__ __forceinline__ void table_load_stale(const Slot *at, Bucket *out) {
+  table_load_as<false, S>(at, out);
 }
-template <int S>
-static __device__ __forceinline__ void table_load_now(const ulonglong2 *at,
-                                                      table_bucket<u64, S> *out) {
-#pragma unroll
-  for (int i = 0; i < S; i++)
-    out->slot[i] = dzo_load_shared(at + i);
+template <int S, typename Slot, typename Bucket>
+static __device__ __forceinline__ void table_load_now(const Slot *at, Bucket *out) {
+  table_load_as<true, S>(at, out);
 }
 
 /* Where a key's buckets are: the first slot of its region, and both buckets within that. */

@@ -3,6 +3,7 @@
 /* Mixed batches in any order, of 32-bit words: the finds, then the erases, then the stores. */
 #include "dzo/table.h"
 #include "table/gpu_direct_claim.cuh"
+#include "table/gpu_find.cuh"
 
 enum { THREADS = TABLE_DIRECT_THREADS };
 
@@ -15,25 +16,6 @@ static __device__ __forceinline__ void answer(const table_direct &d, u32 i, u32 
     d.answers[i] = (uint8_t)what;
 }
 
-/* There is no overflow, and nobody changes anything. */
-template <int S>
-static __device__ __forceinline__ bool get(const table_layout &t, u32 key, u32 *value) {
-  if (key == table_word<u32>::FREE) {
-    *value = table_side<u32>(t)->value;
-    return table_side<u32>(t)->key != table_word<u32>::FREE;
-  }
-  table_direct_place_of<u32> p = table_direct_places<u32, S>(t, key);
-  table_bucket<u32, S> bucket;
-  table_load<S>(p.region + p.first * S, &bucket);
-  table_seen seen = table_look<u32, S>(bucket, key);
-  if (seen.equal == 0 && seen.empty == 0) {
-    table_load<S>(p.region + p.second * S, &bucket);
-    seen = table_look<u32, S>(bucket, key);
-  }
-  *value = table_value_at<u32, S>(bucket, seen.equal);
-  return seen.equal != 0;
-}
-
 template <int S>
 static __global__ void __launch_bounds__(THREADS) direct_finds(table_layout t, table_direct d) {
   __shared__ u32 s_sum;
@@ -44,7 +26,7 @@ static __global__ void __launch_bounds__(THREADS) direct_finds(table_layout t, t
   bool found = false;
   if (i < d.count && d.codes[i] == DZO_TABLE_FIND) {
     u32 value = 0;
-    found = get<S>(t, table_direct_key<u32>(t, d, i), &value);
+    found = table_get<u32, S>(t, table_direct_key<u32>(t, d, i), &value);
     if (d.results != NULL)
       ((u32 *)d.results)[i] = found ? value : 0;
     answer(d, i, found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT);

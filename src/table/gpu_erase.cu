@@ -4,20 +4,11 @@
 #include "dzo/table.h"
 #include "table/gpu_region_room.cuh"
 
-/* The words of a pair that is there: in its slot, or in the overflow. */
-template <typename W>
-static __device__ __forceinline__ W *value_of(const table_layout &t, const table_region<W> &r,
-                                              const table_region_state *state, u32 at) {
-  if ((at & TABLE_OVER) != 0)
-    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
-  return &r.slots[at].value;
-}
-
 /* Of the items of a tile with the same key, the first by position erases. All threads. */
 template <typename W>
 static __device__ bool settle_first(const table_layout &t, const table_region<W> &r,
                                     const table_region_state *state, u32 at) {
-  W *value = at != TABLE_NOWHERE ? value_of(t, r, state, at) : NULL;
+  W *value = at != TABLE_NOWHERE ? table_value_in(t, r, state, at) : NULL;
   if (value != NULL)
     dzo_store_block(value, (W)TABLE_BLOCK);
   __syncthreads();

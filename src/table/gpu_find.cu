@@ -4,6 +4,7 @@
 
 #include "dzo/table.h"
 #include "table/gpu_direct.cuh"
+#include "table/gpu_find.cuh"
 
 enum { THREADS = 256 };
 
@@ -15,43 +16,6 @@ typedef struct find_run {
   uint8_t *answers;
   table_counters *counters;
 } find_run;
-
-template <typename W> static __device__ bool find_over(const table_layout &t, W key, W *value) {
-  const W *keys = (const W *)t.over_keys;
-  u64 at = table_lower_bound(keys, 0, t.over_count, key);
-  if (at == t.over_count || keys[at] != key || t.over_gone[at] != 0)
-    return false;
-  *value = ((const W *)t.over_values)[at];
-  return true;
-}
-
-template <typename W> static __device__ bool find_side(const table_layout &t, W *value) {
-  table_pair<W> pair = ((const table_pair<W> *)t.slots)[t.regions * t.buckets * t.bucket_slots];
-  *value = pair.value;
-  return pair.key != table_word<W>::FREE;
-}
-
-/* Both loads of a bucket are through the first-level cache, so that they cost one request. */
-template <typename W, int S>
-static __device__ __forceinline__ bool find(const table_layout &t, W key, W *value) {
-  typedef typename table_word<W>::slot slot;
-  if (key == table_word<W>::FREE)
-    return find_side(t, value);
-  table_place place = table_place_of(key, t.regions);
-  const slot *region = (const slot *)t.slots + (u64)place.region * t.buckets * S;
-  table_bucket<W, S> bucket;
-  table_load<S>(region + table_first_bucket(place, t.buckets) * S, &bucket);
-  table_seen seen = table_look<W, S>(bucket, key);
-  *value = table_value_at<W, S>(bucket, seen.equal);
-  if (seen.equal != 0 || seen.empty != 0)
-    return seen.equal != 0;
-  table_load<S>(region + table_second_bucket(key, t.buckets) * S, &bucket);
-  seen = table_look<W, S>(bucket, key);
-  *value = table_value_at<W, S>(bucket, seen.equal);
-  if (seen.equal != 0 || t.over_count == 0)
-    return seen.equal != 0;
-  return find_over(t, key, value);
-}
 
 template <typename W, int S>
 static __global__ void __launch_bounds__(THREADS) table_find(table_layout t, find_run f) {
@@ -65,7 +29,7 @@ static __global__ void __launch_bounds__(THREADS) table_find(table_layout t, fin
     W key = __ldcs((const W *)f.keys + i), value = 0;
     if (!f.mixed)
       key = table_mixed(key, t.mix);
-    found = find<W, S>(t, key, &value);
+    found = table_get<W, S>(t, key, &value);
     if (f.values != NULL)
       ((W *)f.values)[i] = found ? value : 0;
     if (f.answers != NULL)

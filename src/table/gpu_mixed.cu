@@ -40,14 +40,6 @@ template <typename W> static __device__ u32 entry_of(const mixed_keys<W> &keys, 
   }
 }
 
-template <typename W>
-static __device__ __forceinline__ W *value_of(const table_layout &t, const table_region<W> &r,
-                                              const table_region_state *state, u32 at) {
-  if ((at & TABLE_OVER) != 0)
-    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
-  return &r.slots[at].value;
-}
-
 /* Takes a pair away. Whoever claims the slot after that finds it wholly free. */
 template <typename W>
 static __device__ void take_away(const table_layout &t, const table_region<W> &r,
@@ -92,7 +84,7 @@ static __device__ dzo_table_answer change(const table_layout &t, const table_reg
     return DZO_TABLE_FOUND;
   }
   if (at != TABLE_NOWHERE) {
-    change_value(value_of(t, r, state, at), x.code, x.value);
+    change_value(table_value_in(t, r, state, at), x.code, x.value);
     return DZO_TABLE_FOUND;
   }
   at = table_claim<W, S>(r, state, x.key, room);
@@ -116,7 +108,7 @@ static __device__ bool do_round(const table_layout &t, const table_region<W> &r,
     at = table_find_in<W, S>(t, r, state, x->key, &room);
   if (turn && !changes) {
     *answer = at != TABLE_NOWHERE ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT;
-    *result = at != TABLE_NOWHERE ? dzo_load_block(value_of(t, r, state, at)) : 0;
+    *result = at != TABLE_NOWHERE ? dzo_load_block(table_value_in(t, r, state, at)) : 0;
   }
   __syncthreads();
   if (changes) {

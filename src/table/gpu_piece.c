@@ -83,10 +83,14 @@ static bool is_direct(const table_gpu *g, uint64_t count) {
          table_gpu_slots(g) * table_gpu_slot_bytes(g) < CACHES * g->unit->cache;
 }
 
+uint64_t table_piece_usual(const table_gpu *g) {
+  return g->sizes.piece > 0 ? g->sizes.piece : PIECE_BYTES / table_gpu_word(g);
+}
+
 /* What there is besides the workspace is asked for only where that does not suffice, since the
  * answer takes as long as a small batch. */
 uint64_t table_piece_most(const table_gpu *g, const dzo_table_batch *batch) {
-  uint64_t most = g->sizes.piece > 0 ? g->sizes.piece : PIECE_BYTES / table_gpu_word(g);
+  uint64_t most = table_piece_usual(g);
   uint64_t room = g->unit->workspace_bytes;
   bool asked = false;
   table_piece piece = {

@@ -244,6 +244,15 @@ static __device__ __forceinline__ u32 table_find_in(const table_layout &t, const
   return table_find_aside<W>(t, r, state, key);
 }
 
+/* The value of a pair that is there. */
+template <typename W>
+static __device__ __forceinline__ W *table_value_in(const table_layout &t, const table_region<W> &r,
+                                                    const table_region_state *state, u32 at) {
+  if ((at & TABLE_OVER) != 0)
+    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
+  return &r.slots[at].value;
+}
+
 /* ---- A block's part ---------------------------------------------------------------------------
  */
 

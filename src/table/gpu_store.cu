@@ -23,19 +23,11 @@ static __device__ void settle_first(const table_region<W> &r, store_item<W> *x, 
   __syncthreads();
 }
 
-template <typename W>
-static __device__ __forceinline__ W *value_of(const table_layout &t, const table_region<W> &r,
-                                              const table_region_state *state, u32 at) {
-  if ((at & TABLE_OVER) != 0)
-    return (W *)t.over_values + state->over[0] + (at & ~(u32)TABLE_OVER);
-  return &r.slots[at].value;
-}
-
 /* ASSIGN: of the items of a tile, the last by position stays. All threads. */
 template <typename W>
 static __device__ void settle_last(const table_layout &t, const table_region<W> &r,
                                    const table_region_state *state, const store_item<W> &x) {
-  W *value = x.live ? value_of(t, r, state, x.at) : NULL;
+  W *value = x.live ? table_value_in(t, r, state, x.at) : NULL;
   if (x.live)
     dzo_store_block(value, (W)0);
   __syncthreads();
@@ -95,7 +87,7 @@ static __device__ void store_tile(const table_layout &t, const table_region<W> &
     if (OPERATION == DZO_TABLE_ASSIGN && ordered)
       settle_last(t, r, state, *x);
     else if (x->live && !x->fresh)
-      combine<W, OPERATION>(value_of(t, r, state, x->at), x->value);
+      combine<W, OPERATION>(table_value_in(t, r, state, x->at), x->value);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "table/gpu_rebuild.h"
 #include "table/gpu_region.h"
 #include "table/gpu_rest.h"
+#include "table/gpu_sift.h"
 #include "table/gpu_view.h"
 #include "table/seed.h"
 
@@ -234,8 +235,34 @@ dzo_status table_gpu_refuse(dzo_unit *unit, const table_layout *t, bool wide,
 }
 
 dzo_status table_gpu_check_codes(dzo_unit *unit, const uint8_t *codes, uint64_t count,
-                                 uint64_t *first, uint64_t *stores) {
-  (void)codes, (void)count, (void)first, (void)stores;
+                                 uint64_t *first, uint64_t *stores, uint64_t *erases) {
+  (void)codes, (void)count, (void)first, (void)stores, (void)erases;
+  return missing(unit);
+}
+
+uint64_t table_sift_place(dzo_unit *unit, table_sift *s, void *memory) {
+  (void)unit, (void)s, (void)memory;
+  return 0;
+}
+
+uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *memory) {
+  (void)s, (void)wide, (void)count, (void)memory;
+  return 0;
+}
+
+dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                            table_counters *counters) {
+  (void)t, (void)wide, (void)s, (void)counters;
+  return missing(unit);
+}
+
+dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s) {
+  (void)wide, (void)s;
+  return missing(unit);
+}
+
+dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count) {
+  (void)wide, (void)s, (void)count;
   return missing(unit);
 }
 

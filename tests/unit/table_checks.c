@@ -99,6 +99,19 @@ typedef struct ran {
   uint8_t *answers;
 } ran;
 
+/* Of arrays that are there already. */
+static dzo_status run_with_little(const checked_table *t, dzo_table_batch *batch) {
+  struct dzo_unit *unit = checked_table_gpu(t);
+  if (t->fail_at > 0)
+    unit->fail_at = unit->operations + t->fail_at;
+  if (t->room > 0)
+    unit->limit = unit->used + t->room;
+  dzo_status status = dzo_table_run(t->table, batch);
+  unit->limit = UINT64_MAX;
+  unit->fail_at = 0;
+  return status;
+}
+
 static void run_on_table(const checked_table *t, ran *r) {
   const checked_batch *b = r->asked;
   struct dzo_unit *unit = b->on_gpu ? checked_table_gpu(t) : NULL;
@@ -124,7 +137,10 @@ static void run_on_table(const checked_table *t, ran *r) {
   c->operations = far_operations;
   c->results = hand_over(unit, r->results, value_bytes);
   c->answers = hand_over(unit, r->answers, n);
-  r->status = dzo_table_run(t->table, c);
+  bool little = t->fail_at > 0 || t->room > 0;
+  r->status = little ? run_with_little(t, c) : dzo_table_run(t->table, c);
+  if (r->status == DZO_E_DEVICE_FAILED)
+    unit = NULL;
   take_back(unit, keys, far_keys, n * bytes_of(t->key_bits));
   take_back(unit, values, far_values, value_bytes);
   take_back(unit, operations, far_operations, n);

@@ -17,6 +17,8 @@ typedef struct checked_table {
   uint64_t refused;   /* queries so far */
   bool may_fail;      /* for want of memory, or cancelled: then what is refused is not done */
   bool may_lose;      /* with its GPU: then nothing is looked at */
+  uint64_t fail_at;   /* not 0: so many operations into a batch its GPU fails, */
+  uint64_t room;      /* or so many bytes are left on it */
   dzo_status status;  /* of the last batch */
   const char *device; /* for messages */
 } checked_table;

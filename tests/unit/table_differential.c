@@ -268,6 +268,7 @@ static void tune_gpu(world *w, table_gpu *g) {
   g->sizes.host_piece = 500 + random_below(&w->random, 40000);
   g->sizes.direct = 1 + random_below(&w->random, 2000);
   g->sizes.heavy = 1 + random_below(&w->random, 20000);
+  g->sizes.sift = 1 + random_below(&w->random, 5000);
 }
 
 /* Sizes beyond which engines do as with large tables and batches, so that small ones get there. */

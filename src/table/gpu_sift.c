@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* A mixed batch in GPU memory whose finds are sifted out. */
+#include "table/gpu_sift.h"
+
+#include "table/gpu.h"
+
+/* Batches from so many queries on, of which at most a share is left. In any order erases are better
+ * by themselves, too. */
+enum { WORTH_SIFTING = 1 << 22, MOST_CHANGES = 4 };
+
+bool table_sift_suits(const table_gpu *g, const dzo_table_batch *batch) {
+  uint64_t least = g->sizes.sift > 0 ? g->sizes.sift : WORTH_SIFTING, count = batch->count;
+  if (batch->operation != DZO_TABLE_MIXED || count < least)
+    return false;
+  if ((batch->flags & DZO_TABLE_ANY) != 0)
+    return g->stores <= count - count / MOST_CHANGES;
+  return g->stores + g->erases <= count / MOST_CHANGES;
+}
+
+/* One batch of what is left, or none of it if something before has `failed`: then it is refused. */
+static dzo_status run_rest(table_gpu *g, dzo_table_batch *rest, dzo_table_batch *part,
+                           dzo_status failed) {
+  dzo_status status = failed;
+  if (rest->count == 0)
+    return failed;
+  if (failed == DZO_OK)
+    status = table_gpu_run_resident(g, rest);
+  else
+    DZO_TRY(table_gpu_refuse_from(g, rest, 0));
+  if (status == DZO_E_LIMIT)
+    status = DZO_OK;
+  part->found += rest->found;
+  part->inserted += rest->inserted;
+  part->refused += rest->refused;
+  return status;
+}
+
+/* Queries first .. first + count - 1 of the rest. */
+static dzo_table_batch rest_of(const table_gpu *g, const table_sift *s,
+                               dzo_table_operation operation, uint64_t first, uint64_t count) {
+  uint64_t at = first * table_gpu_word(g);
+  dzo_table_batch rest;
+  dzo_table_batch_init(&rest);
+  rest.operation = operation;
+  rest.flags = s->ordered ? 0 : DZO_TABLE_ANY;
+  rest.count = count;
+  rest.keys = (const char *)s->rest_keys + at;
+  rest.answers = s->answers != NULL ? s->rest_answers + first : NULL;
+  if (operation == DZO_TABLE_ERASE)
+    return rest;
+  rest.values = (const char *)s->rest_values + at;
+  rest.operations = s->rest_codes + first;
+  rest.results = s->ordered && s->results != NULL ? s->rest_results : NULL;
+  return rest;
+}
+
+/* `first` erases that stand in front, and the others, `all` together. */
+static dzo_status change(table_gpu *g, const table_sift *s, uint64_t first, uint64_t all,
+                         dzo_table_batch *part) {
+  DZO_TRY(table_sift_gather(g->unit, g->wide, s));
+  dzo_table_batch erases = rest_of(g, s, DZO_TABLE_ERASE, 0, first),
+                  others = rest_of(g, s, DZO_TABLE_MIXED, first, all - first);
+  dzo_status status = run_rest(g, &erases, part, DZO_OK);
+  if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
+    return status;
+  status = run_rest(g, &others, part, status);
+  if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
+    return status;
+  DZO_TRY(table_sift_deliver(g->unit, g->wide, s, all));
+  return status;
+}
+
+/* The finds. DZO_E_MEMORY: nothing is changed. */
+static dzo_status answer_finds(table_gpu *g, table_sift *s, uint64_t *first, uint64_t *all) {
+  void *workspace, *box;
+  DZO_TRY(dzo_unit_mailbox(g->unit, &box));
+  DZO_TRY(dzo_unit_workspace(g->unit, table_sift_place(g->unit, s, NULL), &workspace));
+  table_sift_place(g->unit, s, workspace);
+  uint32_t *sums = box;
+  DZO_TRY(table_gpu_zero_counters(g));
+  DZO_TRY(table_sift_finds(g->unit, &g->t, g->wide, s, g->counters));
+  DZO_TRY(dzo_unit_copy(g->unit, 0, &sums[0], s->places + s->blocks, sizeof *sums));
+  DZO_TRY(dzo_unit_copy(g->unit, 0, &sums[1], s->places + 2 * (uint64_t)s->blocks, sizeof *sums));
+  DZO_TRY(table_gpu_read_counters(g));
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  *first = sums[0];
+  *all = sums[1];
+  DZO_TRY(table_gpu_take_buffers(g, table_sift_place_rest(s, g->wide, *all, NULL)));
+  table_sift_place_rest(s, g->wide, *all, g->buffers);
+  return DZO_OK;
+}
+
+static dzo_status sift_part(table_gpu *g, dzo_table_batch *part) {
+  table_sift s = {.count = (uint32_t)part->count,
+                  .ordered = (part->flags & DZO_TABLE_ANY) == 0,
+                  .keys = part->keys,
+                  .values = part->values,
+                  .codes = part->operations,
+                  .results = part->results,
+                  .answers = part->answers};
+  uint64_t first, all;
+  dzo_status status = answer_finds(g, &s, &first, &all);
+  if (status == DZO_E_MEMORY) {
+    g->context->message[0] = '\0';
+    return table_gpu_run_resident(g, part);
+  }
+  DZO_TRY(status);
+  part->found = g->seen->found;
+  return all > 0 ? change(g, &s, first, all, part) : DZO_OK;
+}
+
+dzo_status table_sift_run(table_gpu *g, dzo_table_batch *batch) {
+  uint64_t most = table_piece_usual(g);
+  for (uint64_t first = 0; first < batch->count; first += most) {
+    dzo_table_batch part = table_gpu_part_of(g, batch, first, most);
+    dzo_status status = dzo_progress(g->context, "table", first, batch->count);
+    if (status == DZO_OK)
+      status = sift_part(g, &part);
+    else
+      part.count = 0;
+    if (status != DZO_OK && status != DZO_E_LIMIT && status != DZO_E_MEMORY &&
+        status != DZO_E_CANCELLED)
+      return status;
+    batch->found += part.found;
+    batch->inserted += part.inserted;
+    batch->refused += part.refused;
+    if (status == DZO_OK || status == DZO_E_LIMIT)
+      continue;
+    DZO_TRY(table_gpu_refuse_from(g, batch, first + part.count));
+    return status;
+  }
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  return table_gpu_end_batch(g, batch);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The dzo authors */
+/* Mixed batches in GPU memory that are mostly finds: those whose key the batch does not change are
+ * answered where they are, and what is left becomes batches of its own.
+ *
+ * In any order, all finds come first, then all erases, then all stores. In order of position, the
+ * keys that the batch changes are noted in a filter (B. H. Bloom, 1970, with both bits of a key in
+ * one word); a find whose key is not in it may take its turn at any time, and the others stay
+ * between the changes. */
+#ifndef DZO_TABLE_GPU_SIFT_H
+#define DZO_TABLE_GPU_SIFT_H
+
+#include "table/gpu_region.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All arrays are device memory. */
+typedef struct table_sift {
+  uint32_t count; /* of the batch; at most 2^31 */
+  bool ordered;
+  const void *keys;   /* [count] words */
+  const void *values; /* [count] words; NULL: all 0 */
+  const uint8_t *codes;
+  void *results;    /* [count] words; NULL: not wanted */
+  uint8_t *answers; /* [count]; NULL: not wanted */
+  /* In the workspace, by table_sift_place(). */
+  uint32_t *filter; /* [filter_words], if ordered */
+  uint32_t filter_words;
+  uint32_t *rest;   /* a bit for each query that is left */
+  uint32_t blocks;  /* queries are taken by blocks of threads */
+  uint32_t *places; /* [2 * blocks + 1] where each block's erases go and, behind all of those, its
+                     * other queries; if ordered, all are others. The last: how many there are */
+  void *scratch;
+  uint64_t scratch_bytes;
+  /* The rest, in order of position, by table_sift_place_rest(). */
+  uint32_t *from; /* position in the batch */
+  void *rest_keys, *rest_values, *rest_results;
+  uint8_t *rest_codes, *rest_answers;
+} table_sift;
+
+/* Bytes, and the arrays in them. With `memory` NULL they only tell. */
+uint64_t table_sift_place(dzo_unit *unit, table_sift *s, void *memory);
+uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *memory);
+
+/* Answers finds, adds to counters->found, and fills rest[] and places[]. */
+dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                            table_counters *counters);
+/* Fills from[], keys, values and codes of the rest. */
+dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s);
+/* Answers of the `count` queries of the rest, and results of finds, to where they belong. */
+dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
