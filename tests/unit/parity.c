@@ -19,9 +19,9 @@
 #include "msf/gpu_stream.h"
 
 #if defined(__SANITIZE_THREAD__)
-enum { GRAPHS = 60 };
+enum { GRAPHS = 36 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { GRAPHS = 200 };
+enum { GRAPHS = 100 };
 #else
 enum { GRAPHS = 1000 };
 #endif
