@@ -14,6 +14,7 @@
 #include "base/memory.h"
 
 #define CHEAP ((uint64_t)1 << 26) /* cells, not worth trying for fewer */
+#define MANY ((uint64_t)1 << 29)  /* so many take as long as a sharp plan of the whole table */
 enum {
   FIRST_GAP = 64,         /* to the bound, at first, */
   GAP_GROWTH = 4,         /* and so much more each time, */
@@ -46,12 +47,13 @@ double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) 
 }
 
 dzo_status dense_rest_plan(knapsack_job *job, const dense_rest *rest, uint32_t spans,
-                           uint64_t enough, dense_plan *plan) {
+                           uint64_t enough, dense_room *room, dense_plan *plan) {
   /* Half of what lies between DENSE_LEAST and 0; the other half is for what an item falls short of
    * the rate, so that DENSE_NONE and what is added to it fit 32 bits; less what rounding takes. */
   double longest = (double)(-DENSE_LEAST / 2 - (1 << 13)) / (rest->rate > 1 ? rest->rate : 1);
   *plan = (dense_plan){
       .context = job->context,
+      .room = room,
       .job = job,
       .items = rest->items,
       .weight = rest->weight,
@@ -75,7 +77,9 @@ typedef struct search {
   uint32_t *order;
   uint8_t *chosen;
   dense_rest rest;
-  bool is_full; /* the last plan of an estimate */
+  dense_room room;
+  int64_t above; /* the optimum is not: Dantzig's bound */
+  bool is_full;  /* the last plan of an estimate */
 } search;
 
 static dzo_status search_open(search *s) {
@@ -89,6 +93,7 @@ static dzo_status search_open(search *s) {
   DZO_TRY(knapsack_sort(context, s->problem, s->order));
   knapsack_greedy(s->problem, s->order, s->answer);
   knapsack_wide bound = knapsack_dantzig(s->problem, s->order);
+  s->above = (int64_t)bound;
   s->answer->bound = bound < s->answer->bound ? bound : s->answer->bound;
   return DZO_OK;
 }
@@ -97,6 +102,7 @@ static void search_close(search *s) {
   dzo_free(s->order);
   dzo_free(s->chosen);
   dense_rest_close(&s->rest);
+  dense_room_free(&s->room);
 }
 
 static bool is_over(const search *s) {
@@ -156,13 +162,13 @@ static void reduce(search *s, int64_t known) {
  * `enough`. A sharp plan is made where a rough one has many cells. */
 static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
   reduce(s, known);
-  DZO_TRY(dense_rest_plan(s->job, &s->rest, ROUGH_SPANS, enough, plan));
+  DZO_TRY(dense_rest_plan(s->job, &s->rest, ROUGH_SPANS, enough, &s->room, plan));
   uint32_t spans = PLAN_SPANS / (s->rest.items + 1);
   spans = spans < SHARP_SPANS ? spans : SHARP_SPANS;
   if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS || is_full(s, plan))
     return DZO_OK;
   dense_plan_free(plan);
-  return dense_rest_plan(s->job, &s->rest, spans, enough, plan);
+  return dense_rest_plan(s->job, &s->rest, spans, enough, &s->room, plan);
 }
 
 /* Seconds and memory for a plan. */
@@ -180,15 +186,17 @@ static void charge(const search *s, const dense_plan *plan, knapsack_estimate *e
 }
 
 /* Tables for what is nearly as good as the bound, as long as they have at most `most` cells. */
-static dzo_status try_near(search *s, int64_t *gap, int64_t bound, uint64_t most) {
-  for (; *gap < bound - (int64_t)s->answer->value; *gap *= GAP_GROWTH) {
+static dzo_status try_near(search *s, int64_t *gap, uint64_t most) {
+  for (; *gap < s->above - (int64_t)s->answer->value; *gap *= GAP_GROWTH) {
+    if (s->above - *gap >= s->answer->bound)
+      continue;
     dense_plan plan;
-    DZO_TRY(prepare(s, bound - *gap, true, most, &plan));
+    DZO_TRY(prepare(s, s->above - *gap, true, most, &plan));
     if (!plan.complete) {
       dense_plan_free(&plan);
       return DZO_OK;
     }
-    DZO_TRY(try_for(s, bound - *gap, &plan));
+    DZO_TRY(try_for(s, s->above - *gap, &plan));
     if (is_over(s) ||
         knapsack_report(s->job, DZO_KNAPSACK_DENSE, s->answer->value, s->answer->bound))
       return DZO_OK;
@@ -199,18 +207,24 @@ static dzo_status try_near(search *s, int64_t *gap, int64_t bound, uint64_t most
 static bool is_small(const knapsack_problem *p) { return (uint64_t)p->capacity < CHEAP / p->items; }
 
 /* The table for the greedy set; before it what is much smaller, or, where there is no room for that
- * one, whatever there is room for. */
-static dzo_status try_all(search *s, int64_t *gap, int64_t bound) {
+ * one, whatever there is room for. To plan it sharply takes long, so what a rough plan allows comes
+ * first. */
+static dzo_status try_all(search *s, int64_t *gap) {
   int64_t value = (int64_t)s->answer->value;
   dense_plan plan;
-  DZO_TRY(prepare(s, value, true, ALL_CELLS, &plan));
+  DZO_TRY(prepare(s, value, false, ALL_CELLS, &plan));
+  uint64_t rough = plan.cells / WORTH_TRYING;
   if (plan.cells <= CHEAP)
     return try_for(s, value, &plan);
+  dense_plan_free(&plan);
+  DZO_TRY(try_near(s, gap, rough < MANY ? rough : MANY));
+  if (is_over(s))
+    return DZO_OK;
+  DZO_TRY(prepare(s, value, true, ALL_CELLS, &plan));
   knapsack_estimate e;
   double seconds;
   charge(s, &plan, &e, &seconds);
-  dzo_status status =
-      try_near(s, gap, bound, seconds < INFINITY ? plan.cells / WORTH_TRYING : ALL_CELLS);
+  dzo_status status = try_near(s, gap, seconds < INFINITY ? plan.cells / WORTH_TRYING : ALL_CELLS);
   if (status != DZO_OK || is_over(s)) {
     dense_plan_free(&plan);
     return status;
@@ -221,12 +235,12 @@ static dzo_status try_all(search *s, int64_t *gap, int64_t bound) {
 
 static dzo_status run(search *s) {
   DZO_TRY(search_open(s));
-  int64_t bound = (int64_t)s->answer->bound, gap = FIRST_GAP;
+  int64_t gap = FIRST_GAP;
   if (!is_over(s) && !is_small(s->problem))
-    DZO_TRY(try_near(s, &gap, bound, CHEAP));
+    DZO_TRY(try_near(s, &gap, CHEAP));
   if (is_over(s))
     return DZO_OK;
-  return try_all(s, &gap, bound);
+  return try_all(s, &gap);
 }
 
 static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
@@ -240,17 +254,20 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
 /* At worst: the table for the greedy set. Likely the same, but where even the weights tell that
  * there is nothing near the bound, twice the first table for which they do not. */
 static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
-  int64_t bound = (int64_t)s->answer->bound, value = (int64_t)s->answer->value;
+  int64_t value = (int64_t)s->answer->value;
   dense_plan plan;
-  *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
-  for (int64_t gap = FIRST_GAP; gap < bound - value; gap *= GAP_GROWTH) {
-    reduce(s, bound - gap);
-    if (s->rest.items <= s->problem->items / 2)
+  *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0, 0};
+  for (int64_t gap = FIRST_GAP; gap < s->above - value; gap *= GAP_GROWTH) {
+    int64_t known = s->above - gap;
+    reduce(s, known);
+    if (s->rest.items <= s->problem->items / 2 || known >= s->answer->bound)
       continue;
-    DZO_TRY(prepare(s, bound - gap, sharp, ALL_CELLS, &plan));
+    DZO_TRY(prepare(s, known, sharp, ALL_CELLS, &plan));
     bool is_last = !plan.complete || is_reached(&plan);
     if (is_last && gap > FIRST_GAP)
       charge(s, &plan, e, &e->seconds);
+    if (!is_last)
+      s->answer->bound = known;
     s->is_full = is_full(s, &plan);
     dense_plan_free(&plan);
     if (is_last)
@@ -271,8 +288,10 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
 static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
   DZO_TRY(search_open(s));
   DZO_TRY(look(s, false, e));
-  bool sharp = e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED && !s->is_full;
-  return sharp ? look(s, true, e) : DZO_OK;
+  if (e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED && !s->is_full)
+    DZO_TRY(look(s, true, e));
+  e->bound = s->answer->bound;
+  return DZO_OK;
 }
 
 /* As if all capacities mattered. */
@@ -288,7 +307,7 @@ static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_j
   bool on_gpu = gpu < cpu || !job->cpu;
   knapsack_estimate e = {on_gpu ? gpu : cpu, INFINITY,
                          on_gpu || cpu == INFINITY ? 0 : (uint64_t)rows,
-                         on_gpu && gpu < INFINITY ? (uint64_t)rows : 0};
+                         on_gpu && gpu < INFINITY ? (uint64_t)rows : 0, 0};
   e.worst = e.seconds < LONG ? e.seconds : INFINITY;
   return e;
 }
@@ -304,7 +323,7 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
   answer.taken = dzo_calloc(job->context, problem->items, 1);
   search s = {.job = &quiet, .problem = problem, .answer = &answer};
   if (answer.taken == NULL || plan_ahead(&s, &e) != DZO_OK)
-    e = (knapsack_estimate){INFINITY, INFINITY, 0, 0};
+    e = (knapsack_estimate){INFINITY, INFINITY, 0, 0, 0};
   search_close(&s);
   dzo_free(answer.taken);
   return e;

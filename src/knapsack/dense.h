@@ -9,7 +9,7 @@
 
 /* The plan for sets of `rest` that are worth more than what it was made for. */
 dzo_status dense_rest_plan(knapsack_job *job, const dense_rest *rest, uint32_t spans,
-                           uint64_t enough, dense_plan *plan);
+                           uint64_t enough, dense_room *room, dense_plan *plan);
 /* Seconds that it takes on the CPU, on the GPU. */
 double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu);
 /* Bytes of rows; decisions come on top. */

@@ -2,70 +2,63 @@
 /* Copyright The dzo authors */
 #include "knapsack/dense_plan.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
-/* Spans closer than NEAR are made one. */
+/* Ranges closer than NEAR are made one. */
 enum { NEAR = 64, FINER = 16, FEW = 6 };
 
-/* A list of levels, one behind another. */
-typedef struct span_list {
-  dzo_context *context;
-  dense_span *span;
-  uint64_t count, room;
-} span_list;
-
-static bool make_room(span_list *list, uint64_t more) {
+static bool make_room(dzo_context *context, dense_ranges *list, uint64_t more) {
   if (list->count + more <= list->room)
     return true;
   uint64_t room = 2 * (list->count + more);
-  dense_span *span = dzo_realloc(list->context, list->span, room, sizeof *span);
-  if (span == NULL)
+  dense_range *range = dzo_realloc(context, list->range, room, sizeof *range);
+  if (range == NULL)
     return false;
-  list->span = span;
+  list->range = range;
   list->room = room;
   return true;
 }
 
-/* Add low .. high to the level that begins at `first`, behind all its spans or touching the last.
- */
-static void add(span_list *list, uint64_t first, int64_t low, int64_t high, int64_t gap) {
-  if (list->count > first && low - list->span[list->count - 1].high <= gap) {
-    dense_span *last = &list->span[list->count - 1];
-    last->high = high > last->high ? high : last->high;
-    return;
-  }
-  list->span[list->count++] = (dense_span){low, high, 0, 0};
+void dense_room_free(dense_room *room) {
+  dzo_free(room->forth.range);
+  dzo_free(room->back.range);
+  dzo_free(room->ahead.range);
+  *room = (dense_room){0};
 }
 
-/* Close the narrowest gaps, until at most `most` spans are left of the level. *gap: what was needed
- * for the level before, then for this one. */
-static void thin_out(span_list *list, uint64_t first, uint64_t most, int64_t *gap) {
+/* Close the narrowest gaps, until at most `most` ranges are left of the level that begins at
+ * `first`. *gap: what was needed for the level before, then for this one. */
+static void thin_out(dense_ranges *list, uint64_t first, uint64_t most, int64_t *gap) {
   if (list->count - first <= most)
     return;
   *gap = *gap > 2 * NEAR ? *gap / 2 : NEAR;
   while (list->count - first > most) {
     uint64_t end = list->count;
     *gap *= 2;
-    list->count = first + 1;
-    for (uint64_t i = first + 1; i < end; i++)
-      add(list, first, list->span[i].low, list->span[i].high, *gap);
+    dense_range *last = list->range + first;
+    for (uint64_t i = first + 1; i < end; i++) {
+      dense_range r = list->range[i];
+      if (r.low - last->high > *gap)
+        *++last = r;
+      else
+        last->high = r.high;
+    }
+    list->count = (uint64_t)(last - list->range) + 1;
   }
 }
 
-static uint64_t width_of(const span_list *list, uint64_t first) {
+static uint64_t width_of(const dense_ranges *list, uint64_t first) {
   uint64_t width = 0;
   for (uint64_t i = first; i < list->count; i++)
-    width += (uint64_t)(list->span[i].high - list->span[i].low) + 1;
+    width += (uint64_t)(list->range[i].high - list->range[i].low) + 1;
   return width;
 }
 
 /* Gaps that are little beside the level are closed: one span goes through the GPU fastest. */
-static void close_few(span_list *list, uint64_t first) {
+static void close_few(dense_ranges *list, uint64_t first) {
   if (list->count <= first + 1)
     return;
-  dense_span *low = &list->span[first], *high = &list->span[list->count - 1];
+  dense_range *low = &list->range[first], *high = &list->range[list->count - 1];
   uint64_t all = (uint64_t)(high->high - low->low) + 1;
   if (all - width_of(list, first) > all / FEW)
     return;
@@ -73,49 +66,61 @@ static void close_few(span_list *list, uint64_t first) {
   list->count = first + 1;
 }
 
-/* A level and the same level moved by `shift`, both cut to low .. high, at the end of the list. */
-static bool unite(span_list *list, uint64_t begin, uint64_t end, int64_t shift, int64_t low,
-                  int64_t high) {
-  if (!make_room(list, 2 * (end - begin)))
+/* What a level is cut to: low .. high, and the ranges next .. end - 1. */
+typedef struct limits {
+  int64_t low, high;
+  const dense_range *next, *end;
+} limits;
+
+/* What of a range, which lies behind those before it, is within the limits. */
+static dense_range *put(dense_range *to, limits *l, dense_range r) {
+  while (l->next < l->end && l->next->high < r.low)
+    l->next++;
+  for (; l->next < l->end && l->next->low <= r.high; l->next++) {
+    dense_range cut = *l->next;
+    *to++ = (dense_range){cut.low > r.low ? cut.low : r.low, cut.high < r.high ? cut.high : r.high};
+    if (cut.high > r.high)
+      break;
+  }
+  return to;
+}
+
+/* The level begin .. end - 1 of the list and the same level moved by `shift`, within the limits, at
+ * the end of the list. */
+static bool unite(dzo_context *context, dense_ranges *list, uint64_t begin, uint64_t end,
+                  int64_t shift, limits l) {
+  if (!make_room(context, list, 2 * (end - begin) + (uint64_t)(l.end - l.next) + 1))
     return false;
-  const dense_span *there = list->span + end, *a = list->span + begin, *b = a;
+  const dense_range *there = list->range + end, *a = list->range + begin, *b = a;
+  dense_range *to = list->range + list->count;
   /* Of the lower ones there is nothing left. */
-  while (a < there && a->high < low)
+  while (a < there && a->high < l.low)
     a++;
-  while (b < there && b->high + shift < low)
+  while (b < there && b->high + shift < l.low)
     b++;
-  uint64_t first = list->count;
+  dense_range open = {0, INT64_MIN};
   for (;;) {
     int64_t a_low = a < there ? a->low : INT64_MAX, b_low = b < there ? b->low + shift : INT64_MAX;
     bool moved = b_low < a_low;
     int64_t from = moved ? b_low : a_low;
-    if (from > high)
-      return true;
-    int64_t to = moved ? b->high + shift : a->high;
+    if (from > l.high)
+      break;
+    int64_t until = moved ? b->high + shift : a->high;
     a += !moved;
     b += moved;
-    add(list, first, from < low ? low : from, to < high ? to : high, NEAR);
+    from = from < l.low ? l.low : from;
+    until = until < l.high ? until : l.high;
+    if (open.high != INT64_MIN && from - open.high <= NEAR) {
+      open.high = until > open.high ? until : open.high;
+      continue;
+    }
+    if (open.high != INT64_MIN)
+      to = put(to, &l, open);
+    open = (dense_range){from, until};
   }
-}
-
-/* What of the last level of `list` is in the spans begin .. end - 1 of `other`. */
-static bool intersect(span_list *list, uint64_t first, const span_list *other, uint64_t begin,
-                      uint64_t end) {
-  uint64_t last = list->count;
-  if (!make_room(list, (last - first) + (end - begin)))
-    return false;
-  for (uint64_t i = first, k = begin; i < last && k < end;) {
-    dense_span a = list->span[i], b = other->span[k];
-    int64_t low = a.low > b.low ? a.low : b.low, high = a.high < b.high ? a.high : b.high;
-    if (low <= high)
-      add(list, last, low, high, 0);
-    if (a.high < b.high)
-      i++;
-    else
-      k++;
-  }
-  memmove(list->span + first, list->span + last, (list->count - last) * sizeof *list->span);
-  list->count -= last - first;
+  if (open.high != INT64_MIN)
+    to = put(to, &l, open);
+  list->count = (uint64_t)(to - list->range);
   return true;
 }
 
@@ -126,16 +131,25 @@ static bool is_stopped(dense_plan *plan) {
   return !plan->complete;
 }
 
-/* Which weights can the first items have? A rough answer, which keeps the others short. */
-static bool look_forth(dense_plan *plan, int64_t high, span_list *list, uint64_t *first) {
-  if (!make_room(list, 1))
+static bool begin_list(dzo_context *context, dense_ranges *list, dense_range range) {
+  list->count = 0;
+  if (!make_room(context, list, 1))
     return false;
-  list->span[list->count++] = (dense_span){0, 0, 0, 0};
+  list->range[list->count++] = range;
+  return true;
+}
+
+/* Which weights can the first items have? A rough answer, which keeps the others short. */
+static bool look_forth(dense_plan *plan, int64_t high, dense_ranges *list, uint64_t *first) {
+  const dense_range all = {0, high};
+  if (!begin_list(plan->context, list, (dense_range){0, 0}))
+    return false;
   first[0] = 0;
   first[1] = 1;
   int64_t gap = 0;
   for (uint32_t j = 0; j < plan->items && !is_stopped(plan); j++) {
-    if (!unite(list, first[j], first[j + 1], plan->weight[j], 0, high))
+    limits l = {0, high, &all, &all + 1};
+    if (!unite(plan->context, list, first[j], first[j + 1], plan->weight[j], l))
       return false;
     thin_out(list, first[j + 1], plan->most, &gap);
     first[j + 2] = list->count;
@@ -144,18 +158,17 @@ static bool look_forth(dense_plan *plan, int64_t high, span_list *list, uint64_t
 }
 
 /* From which of them can the goal be reached? Levels stand in falling order: first[items] = 0. */
-static bool look_back(dense_plan *plan, int64_t low, int64_t high, const span_list *forth,
-                      const uint64_t *forth_first, span_list *list, uint64_t *first) {
-  if (!make_room(list, 1))
+static bool look_back(dense_plan *plan, int64_t low, int64_t high, const dense_ranges *forth,
+                      const uint64_t *forth_first, dense_ranges *list, uint64_t *first) {
+  if (!begin_list(plan->context, list, (dense_range){low, high}))
     return false;
-  list->span[list->count++] = (dense_span){low, high, 0, 0};
   first[plan->items] = 0;
   uint64_t begin = 0;
   int64_t gap = 0;
   for (uint32_t j = plan->items; j-- > 0 && !is_stopped(plan);) {
     uint64_t end = list->count;
-    if (!unite(list, begin, end, -plan->weight[j], 0, high) ||
-        !intersect(list, end, forth, forth_first[j], forth_first[j + 1]))
+    limits l = {0, high, forth->range + forth_first[j], forth->range + forth_first[j + 1]};
+    if (!unite(plan->context, list, begin, end, -plan->weight[j], l))
       return false;
     thin_out(list, end, FINER * plan->most, &gap);
     first[j] = begin = end;
@@ -163,29 +176,33 @@ static bool look_back(dense_plan *plan, int64_t low, int64_t high, const span_li
   return true;
 }
 
-/* Cut what is too long, and give each span its cells. False: no memory. */
-static bool place(dense_plan *plan, span_list *list, uint64_t first, uint64_t *width) {
-  uint64_t pieces = 0, count = list->count - first;
-  for (uint64_t i = first; i < list->count; i++)
-    pieces += (uint64_t)((list->span[i].high - list->span[i].low) / plan->longest) + 1;
-  if (!make_room(list, pieces))
-    return false;
-  uint64_t to = first + pieces;
-  for (uint64_t i = first + count; i-- > first;) {
-    dense_span s = list->span[i];
-    int64_t cuts = (s.high - s.low) / plan->longest;
-    for (int64_t k = cuts; k >= 0; k--) {
-      int64_t low = s.low + k * plan->longest;
-      list->span[--to] = (dense_span){low, k == cuts ? s.high : low + plan->longest - 1, 0,
-                                      (int64_t)(plan->rate * (double)low)};
+/* A level's ranges as spans, behind those of the levels before it: what is too long is cut, and
+ * each has its cells. Returns the level's width; *count becomes the number of spans. */
+static uint64_t place(const dense_plan *plan, const dense_range *range, const dense_range *end,
+                      dense_span *span, uint64_t *count) {
+  uint64_t width = 0;
+  for (; range < end; range++)
+    for (int64_t low = range->low; low <= range->high; low += plan->longest) {
+      int64_t high = range->high - low < plan->longest ? range->high : low + plan->longest - 1;
+      span[(*count)++] = (dense_span){low, high, width, (int64_t)(plan->rate * (double)low)};
+      width += (uint64_t)(high - low) + 1;
     }
-  }
-  list->count = first + pieces;
-  *width = 0;
-  for (uint64_t i = first; i < list->count; i++) {
-    list->span[i].at = *width;
-    *width += (uint64_t)(list->span[i].high - list->span[i].low) + 1;
-  }
+  return width;
+}
+
+/* Room for that. */
+static bool span_room(dense_plan *plan, const dense_range *range, const dense_range *end,
+                      uint64_t count, uint64_t *room) {
+  uint64_t pieces = count;
+  for (; range < end; range++)
+    pieces += (uint64_t)((range->high - range->low) / plan->longest) + 1;
+  if (pieces <= *room)
+    return true;
+  dense_span *span = dzo_realloc(plan->context, plan->span, 2 * pieces, sizeof *span);
+  if (span == NULL)
+    return false;
+  plan->span = span;
+  *room = 2 * pieces;
   return true;
 }
 
@@ -197,32 +214,35 @@ static void note_level(dense_plan *plan, uint32_t level, uint64_t width, uint64_
 }
 
 /* Level by level from the empty set on, what can be reached and is of use. */
-static bool look_ahead(dense_plan *plan, const span_list *back, const uint64_t *back_first,
-                       uint64_t enough, span_list *list) {
-  if (!make_room(list, 1))
+static bool look_ahead(dense_plan *plan, const dense_ranges *back, const uint64_t *back_first,
+                       uint64_t enough, dense_ranges *list) {
+  uint64_t room = 0, count = 0, begin = 0;
+  if (!begin_list(plan->context, list, (dense_range){0, 0}) ||
+      !span_room(plan, list->range, list->range + 1, 0, &room))
     return false;
-  list->span[list->count++] = (dense_span){0, 0, 0, 0};
   plan->first[0] = plan->words[0] = 0;
-  plan->first[1] = 1;
-  note_level(plan, 0, 1, 1);
+  note_level(plan, 0, place(plan, list->range, list->range + 1, plan->span, &count), 1);
+  plan->first[1] = count;
   int64_t gap = 0;
   for (uint32_t j = 0; j < plan->items; j++) {
-    uint64_t begin = plan->first[j], end = plan->first[j + 1];
-    uint64_t width = 0;
+    uint64_t end = list->count, width = 0;
     if (!is_stopped(plan)) {
-      if (!unite(list, begin, end, plan->weight[j], 0, INT64_MAX - 1) ||
-          !intersect(list, end, back, back_first[j + 1], back_first[j]))
+      limits l = {0, INT64_MAX - 1, back->range + back_first[j + 1], back->range + back_first[j]};
+      if (!unite(plan->context, list, begin, end, plan->weight[j], l))
         return false;
       thin_out(list, end, FINER * plan->most, &gap);
       close_few(list, end);
       plan->complete = width_of(list, end) <= DENSE_WIDEST;
       if (!plan->complete)
         list->count = end;
-      if (!place(plan, list, end, &width))
+      const dense_range *from = list->range + end, *to = list->range + list->count;
+      if (!span_room(plan, from, to, count, &room))
         return false;
+      width = place(plan, from, to, plan->span, &count);
+      begin = end;
     }
-    plan->first[j + 2] = list->count;
-    note_level(plan, j + 1, width, list->count - end);
+    plan->first[j + 2] = count;
+    note_level(plan, j + 1, width, count - plan->first[j + 1]);
     plan->complete = plan->complete && plan->cells <= enough;
   }
   if (!plan->complete)
@@ -231,18 +251,13 @@ static bool look_ahead(dense_plan *plan, const span_list *back, const uint64_t *
 }
 
 /* The three looks; all but the last are for the plan alone. */
-static bool look(dense_plan *plan, int64_t low, int64_t high, uint64_t enough) {
-  dzo_context *context = plan->context;
-  uint64_t *first = dzo_alloc(context, 2 * ((uint64_t)plan->items + 2), sizeof *first);
+static bool look(dense_plan *plan, int64_t low, int64_t high, uint64_t enough, dense_room *room) {
+  uint64_t *first = dzo_alloc(plan->context, 2 * ((uint64_t)plan->items + 2), sizeof *first);
   uint64_t *back_first = first == NULL ? NULL : first + plan->items + 2;
-  span_list forth = {context, NULL, 0, 0}, back = forth, list = forth;
-  bool made = first != NULL && look_forth(plan, high, &forth, first) &&
-              look_back(plan, low, high, &forth, first, &back, back_first);
-  dzo_free(forth.span);
-  made = made && look_ahead(plan, &back, back_first, enough, &list);
-  dzo_free(back.span);
+  bool made = first != NULL && look_forth(plan, high, &room->forth, first) &&
+              look_back(plan, low, high, &room->forth, first, &room->back, back_first) &&
+              look_ahead(plan, &room->back, back_first, enough, &room->ahead);
   dzo_free(first);
-  plan->span = list.span;
   return made;
 }
 
@@ -252,7 +267,11 @@ dzo_status dense_plan_make(dense_plan *plan, int64_t low, int64_t high, uint64_t
   plan->span = NULL;
   plan->first = dzo_alloc(plan->context, (uint64_t)plan->items + 2, sizeof *plan->first);
   plan->words = dzo_alloc(plan->context, (uint64_t)plan->items + 2, sizeof *plan->words);
-  if (plan->first != NULL && plan->words != NULL && look(plan, low, high, enough))
+  dense_room own = {0};
+  bool made = plan->first != NULL && plan->words != NULL &&
+              look(plan, low, high, enough, plan->room != NULL ? plan->room : &own);
+  dense_room_free(&own);
+  if (made)
     return DZO_OK;
   dense_plan_free(plan);
   return DZO_E_MEMORY;

@@ -23,8 +23,22 @@ typedef struct dense_span {
   int64_t base;
 } dense_span;
 
+/* Lists of ranges of weights, which one plan after another may use. Begins as zeros. */
+typedef struct dense_range {
+  int64_t low, high;
+} dense_range;
+typedef struct dense_ranges {
+  dense_range *range;
+  uint64_t count, room;
+} dense_ranges;
+typedef struct dense_room {
+  dense_ranges forth, back, ahead;
+} dense_room;
+void dense_room_free(dense_room *room);
+
 typedef struct dense_plan {
   dzo_context *context;
+  dense_room *room; /* NULL: the plan has its own while it is made */
   knapsack_job *job; /* which may have to stop; NULL: none */
   uint32_t items;
   const int64_t *weight; /* [items] in the table's order */

@@ -69,8 +69,8 @@ uint64_t knapsack_memory_left(const knapsack_job *job);
 
 dzo_int128 knapsack_public(knapsack_wide sum);
 
-/* What a method found. It comes in as the empty set with value 0 and bound value_sum, and must be
- * right whenever the method returns, whatever it returns. */
+/* What a method found. It comes in as the empty set with value 0 and a bound that holds (value_sum,
+ * if nobody knows better), and must be right whenever the method returns, whatever it returns. */
 typedef struct knapsack_answer {
   uint8_t *taken;      /* [items] 0 or 1 */
   knapsack_wide value; /* of what is taken */
@@ -88,6 +88,7 @@ typedef struct knapsack_estimate {
   double worst;       /* at worst, where the method knows, else INFINITY */
   uint64_t memory;    /* bytes of host memory */
   uint64_t gpu_bytes; /* and of GPU memory */
+  knapsack_wide bound; /* no set is worth more, as the method found on the way; 0: it did not */
 } knapsack_estimate;
 
 typedef struct knapsack_method {

@@ -57,6 +57,7 @@ typedef struct search {
   bool has_begun;                   /* core had its first turn: now who knows about himself */
   bool asks_all;                    /* and those too that take long to ask */
   bool is_desperate;                /* none expects to have memory enough: they may be wrong */
+  bool chooses;                     /* nobody asked for a method */
   dzo_status status;                /* of the last attempt */
 } search;
 
@@ -87,10 +88,10 @@ static const char *const endings[] = {
     [BROKEN] = " and could not go on",
 };
 
-static void say_attempt(search *s, const candidate *c, double seconds, ending end) {
+static void say_attempt(search *s, const candidate *c, bool gpu, double seconds, ending end) {
   char text[160], expected[32], took[32];
   snprintf(text, sizeof text, "%s%s took %s (expected %s)%s",
-           dzo_knapsack_algorithm_name(c->method->algorithm), c->gpu ? " on the GPU" : "",
+           dzo_knapsack_algorithm_name(c->method->algorithm), gpu ? " on the GPU" : "",
            time_text(seconds, took, sizeof took),
            time_text(c->estimate.seconds, expected, sizeof expected), endings[end]);
   say(s->record, text);
@@ -98,12 +99,14 @@ static void say_attempt(search *s, const candidate *c, double seconds, ending en
 
 /* ---- Attempts -------------------------------------------------------------------------------- */
 
-static knapsack_job job_for(const search *s, bool gpu, double budget) {
+/* One that works on the GPU may do with the CPU what is faster there, but only the table knows. */
+static knapsack_job job_for(const search *s, dzo_knapsack_algorithm algorithm, bool gpu,
+                            double budget) {
   knapsack_job job = *s->job;
   job.stopped = KNAPSACK_GOES_ON;
   job.memory = knapsack_memory_left(s->job);
   job.gpu = gpu ? s->job->gpu : NULL;
-  job.cpu = !gpu || s->job->cpu;
+  job.cpu = !gpu || s->job->cpu || (s->chooses && algorithm == DZO_KNAPSACK_DENSE);
   double end = dzo_clock() + budget;
   job.deadline = end < job.deadline ? end : job.deadline;
   return job;
@@ -166,13 +169,17 @@ static void give_up_gpu(search *s) {
 
 static ending attempt(search *s, candidate *c, double budget) {
   double begun = dzo_clock();
-  knapsack_job job = job_for(s, c->gpu, budget);
+  knapsack_job job = job_for(s, c->method->algorithm, c->gpu, budget);
   memset(s->spare, 0, s->problem->items);
-  knapsack_answer a = {.taken = s->spare, .bound = s->problem->value_sum, .device = DZO_DEVICE_CPU};
+  bool is_dense = c->method->algorithm == DZO_KNAPSACK_DENSE;
+  knapsack_answer a = {.taken = s->spare,
+                       .bound = is_dense ? s->best->bound : s->problem->value_sum,
+                       .device = DZO_DEVICE_CPU};
   s->status = c->method->solve(&job, s->problem, &a);
+  bool on_gpu = c->gpu && (!is_dense || a.device != DZO_DEVICE_CPU);
   keep_best(s, &a);
   ending end = ending_of(s, &job);
-  say_attempt(s, c, dzo_clock() - begun, end);
+  say_attempt(s, c, on_gpu, dzo_clock() - begun, end);
   s->record->algorithm = c->method->algorithm;
   if (end == NO_DEVICE)
     give_up_gpu(s);
@@ -196,7 +203,7 @@ static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu
     return NULL;
   bool is_early = dzo_clock() - s->job->begun < KNAPSACK_EARLY;
   if (c->method == NULL || (c->was_early && !is_early)) {
-    knapsack_job job = job_for(s, gpu, INFINITY);
+    knapsack_job job = job_for(s, algorithm, gpu, INFINITY);
     char why[160];
     c->method = method;
     c->gpu = gpu;
@@ -204,6 +211,8 @@ static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu
     c->refuses = method->refusal(s->problem, &job, why, sizeof why) != NULL;
     if (!c->refuses)
       c->estimate = method->estimate(s->problem, &job);
+    if (c->estimate.bound > 0 && c->estimate.bound < s->best->bound)
+      s->best->bound = c->estimate.bound;
   }
   return c->refuses || c->failed ? NULL : c;
 }
@@ -213,6 +222,9 @@ static candidate *consider(search *s, dzo_knapsack_algorithm algorithm, bool gpu
 static candidate *consider_for_auto(search *s, dzo_knapsack_algorithm algorithm, bool gpu) {
   if (!(algorithm == DZO_KNAPSACK_CORE || (algorithm == DZO_KNAPSACK_TWO_LIST && s->has_begun) ||
         (algorithm == DZO_KNAPSACK_DENSE && s->asks_all)))
+    return NULL;
+  /* The table looks at both devices itself, since to plan it takes long. */
+  if (algorithm == DZO_KNAPSACK_DENSE && !gpu && s->job->gpu != NULL)
     return NULL;
   /* The GPU has nothing to add to lists that are pruned. */
   if (algorithm == DZO_KNAPSACK_TWO_LIST && gpu && s->problem->items > LISTED)
@@ -311,7 +323,7 @@ static double budget_of(const search *s, const choice *c, bool opens) {
 static ending run_last(search *s) {
   if (s->record->plan[0] != '\0')
     return NO_MEMORY;
-  knapsack_job job = job_for(s, false, INFINITY);
+  knapsack_job job = job_for(s, DZO_KNAPSACK_TWO_LIST, false, INFINITY);
   knapsack_normal whole = {.problem = *s->problem, .wide_capacity = s->problem->capacity};
   memset(s->spare, 0, s->problem->items);
   knapsack_answer a = {.taken = s->spare, .bound = s->problem->value_sum, .device = DZO_DEVICE_CPU};
@@ -411,7 +423,8 @@ static dzo_status refuse(search *s, dzo_knapsack_algorithm algorithm) {
   if (consider(s, algorithm, true) != NULL || on_cpu)
     return DZO_OK;
   char why[160];
-  knapsack_job job = job_for(s, s->job->gpu != NULL && has_gpu_form(algorithm), INFINITY);
+  knapsack_job job =
+      job_for(s, algorithm, s->job->gpu != NULL && has_gpu_form(algorithm), INFINITY);
   const char *reason = method->refusal(s->problem, &job, why, sizeof why);
   if (reason == NULL) /* it had no memory to find out */
     return dzo_fail(context, DZO_E_MEMORY, "%s has no memory to work in", name);
@@ -542,7 +555,12 @@ dzo_status knapsack_plan_run(knapsack_job *job, const knapsack_normal *normal,
   uint8_t *spare = dzo_alloc(job->context, p->items, 1);
   if (spare == NULL)
     return DZO_E_MEMORY;
-  search s = {.job = job, .problem = p, .best = answer, .spare = spare, .record = record};
+  search s = {.job = job,
+              .problem = p,
+              .best = answer,
+              .spare = spare,
+              .record = record,
+              .chooses = algorithm == DZO_KNAPSACK_AUTO};
   dzo_status status = run(&s, algorithm);
   dzo_free(s.spare);
   return status;

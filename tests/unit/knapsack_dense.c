@@ -125,7 +125,7 @@ static int64_t fill_whole(dzo_context *context, const random_knapsack *k, unsign
                      .rate = 1,
                      .narrow = true};
   dense_plan plan;
-  assert_int_equal(dense_rest_plan(&job, &rest, 256, UINT64_MAX - 1, &plan), DZO_OK);
+  assert_int_equal(dense_rest_plan(&job, &rest, 256, UINT64_MAX - 1, NULL, &plan), DZO_OK);
   dense_stage stage;
   for (uint32_t level = 0; level < plan.items; level += stage.items) {
     assert_true(dense_stage_make(&plan, job.gpu, level, &stage) > 0);
