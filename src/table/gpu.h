@@ -72,6 +72,7 @@ dzo_status table_gpu_read_counters(table_gpu *g);
 /* Of a piece whose queries were made one a key: what it was. */
 typedef struct table_heavy {
   bool used;
+  bool filled; /* the table was empty, and was made of the sums at once: all is done */
   uint64_t count;
   const void *keys;
   uint8_t *answers;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
+#include "table/gpu_aggregate_fill.cuh"
 #include "table/gpu_aggregate_gather.cuh"
 #include "table/gpu_aggregate_sample.cuh"
 #include "table/gpu_aggregate_sort.cuh"
@@ -12,23 +13,27 @@
 /* What a GPU's shared memory has room for. */
 typedef struct geometry {
   uint32_t tile; /* records */
-  unsigned hot_bits, part_bits;
+  unsigned hot_bits;
+  uint32_t parts;
   uint32_t table_bytes;
 } geometry;
 
 enum { SMALL_TILE = 2048, SMALL_HOT_BITS = 6, MOST_TABLE_BYTES = 200 * 1024 };
+enum { LEAST_PARTS = 32, MOST_PARTS = 1024, PART = 8192 /* records of a part, at least */ };
 
-static geometry plan_geometry(const dzo_unit *unit, bool wide, bool first, uint64_t count) {
-  geometry g = {AGGREGATE_MOST_TILE, AGGREGATE_MOST_HOT_BITS, AGGREGATE_LEAST_PART_BITS,
-                MOST_TABLE_BYTES};
+static geometry plan_geometry(const dzo_unit *unit, bool wide, bool first, uint64_t count,
+                              uint64_t regions) {
+  geometry g = {AGGREGATE_MOST_TILE, AGGREGATE_MOST_HOT_BITS, LEAST_PARTS, MOST_TABLE_BYTES};
   if (unit->shared < MOST_TABLE_BYTES + 2048) {
     g.tile = SMALL_TILE;
     g.hot_bits = SMALL_HOT_BITS;
     g.table_bytes = unit->shared > 66 * 1024 ? 64 * 1024 : (uint32_t)unit->shared - 2048;
   }
-  unsigned most = wide || first ? AGGREGATE_MOST_PART_BITS : AGGREGATE_MOST_PART_BITS - 1;
-  while (g.part_bits < most && count >> g.part_bits > 8192)
-    g.part_bits++;
+  uint32_t most = wide || first ? 2 * MOST_PARTS : MOST_PARTS;
+  while (g.parts < most && count / g.parts > PART)
+    g.parts *= 2;
+  if (regions > 0)
+    g.parts = (uint32_t)regions;
   return g;
 }
 
@@ -58,14 +63,16 @@ static workspace_plan plan_workspace(const geometry *g, bool wide, bool first, u
   plan.hot_first = take(&end, hot * 4);
   plan.records = take(&end, count * 2 * word);
   plan.record_at = take(&end, first ? count * 2 : 0);
-  plan.index = take(&end, tiles * ((1u << g->part_bits) + 1) * 2);
+  plan.index = take(&end, tiles * (g->parts + 1) * 2);
   plan.bytes = end;
   return plan;
 }
 
 extern "C" uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first,
-                                          uint64_t count) {
-  geometry g = plan_geometry(unit, wide, first, count);
+                                          uint64_t count, uint64_t regions) {
+  geometry g = plan_geometry(unit, wide, first, count, 0);
+  if (regions > g.parts && regions <= TABLE_AGGREGATE_REGIONS)
+    g.parts = (uint32_t)regions;
   return plan_workspace(&g, wide, first, count).bytes;
 }
 
@@ -85,7 +92,8 @@ static void choose_source(const table_aggregate *job, aggregate_state<Word> *s) 
 template <typename Word>
 static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggregate *job) {
   bool wide = sizeof(Word) == 8, first = job->out_first != NULL;
-  geometry g = plan_geometry(unit, wide, first, job->count);
+  uint64_t regions = job->into != NULL ? job->into->regions : 0;
+  geometry g = plan_geometry(unit, wide, first, job->count, regions);
   workspace_plan plan = plan_workspace(&g, wide, first, job->count);
   unsigned char *space = (unsigned char *)job->workspace;
   aggregate_state<Word> s = {};
@@ -95,7 +103,7 @@ static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggreg
   s.count = (uint32_t)job->count;
   s.tile = g.tile;
   s.tiles = (uint32_t)((job->count + g.tile - 1) / g.tile);
-  s.part_bits = g.part_bits;
+  s.parts = g.parts;
   s.hot_bits = g.hot_bits;
   s.table_slots = g.table_bytes / (uint32_t)(2 * sizeof(Word) + (first ? 4 : 0)) - 1;
   s.table_slots -= s.table_slots % (16 / sizeof(Word));
@@ -134,19 +142,37 @@ static dzo_status run_tiles(dzo_unit *unit, int queue, const aggregate_state<Wor
                            aggregate_tile_bytes(s, FIRST), s);
 }
 
+/* Not for words of 64 bits. */
+static dzo_status fill(dzo_unit *, int, const aggregate_state<unsigned long long> &,
+                       const table_aggregate *) {
+  return DZO_OK;
+}
+
+static dzo_status fill(dzo_unit *unit, int queue, const aggregate_state<uint32_t> &s,
+                       const table_aggregate *job) {
+  const table_layout *t = job->into;
+  table_batch_run run = {};
+  run.spill = job->spill;
+  run.counters = &s.counts->filled;
+  u64 bytes = table_block_bytes<u32>(t->buckets * t->bucket_slots, t->buckets);
+  return t->bucket_slots == 4 ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<4>, t->regions,
+                                                  TABLE_BLOCK, bytes, s, *t, run)
+                              : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<8>, t->regions,
+                                                  TABLE_BLOCK, bytes, s, *t, run);
+}
+
 template <typename Word, bool FIRST>
-static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
+static dzo_status run_tiles_of(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
   enum { THREADS = sizeof(Word) == 4 ? 512 : 1024 };
-  dzo_status status =
-      s.tile == SMALL_TILE
-          ? run_tiles<Word, FIRST, 256, SMALL_TILE / 256>(unit, queue, s)
-          : run_tiles<Word, FIRST, THREADS, AGGREGATE_MOST_TILE / THREADS>(unit, queue, s);
-  DZO_TRY(status);
-  AGGREGATE_STAGE(unit, queue, 2);
-  status = DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST>), 1u << s.part_bits,
-                             AGGREGATE_GATHERERS, aggregate_table_bytes(s, FIRST), s);
-  AGGREGATE_STAGE(unit, queue, 3);
-  return status;
+  return s.tile == SMALL_TILE
+             ? run_tiles<Word, FIRST, 256, SMALL_TILE / 256>(unit, queue, s)
+             : run_tiles<Word, FIRST, THREADS, AGGREGATE_MOST_TILE / THREADS>(unit, queue, s);
+}
+
+template <typename Word, bool FIRST>
+static dzo_status run_gather(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
+  return DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST>), s.parts,
+                           AGGREGATE_GATHERERS, aggregate_table_bytes(s, FIRST), s);
 }
 
 /* FIRST and LAST: the values at the positions found. */
@@ -185,28 +211,60 @@ static dzo_status put_values(dzo_unit *unit, int queue, const aggregate_state<Wo
                     s.out_values, first ? NULL : s.out_first, s.counts);
 }
 
+/* Sets job->filled if the table could take it; if not, it is empty again. */
+template <typename Word>
+static dzo_status try_fill(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
+                           table_aggregate *job) {
+  const table_layout *t = job->into;
+  aggregate_counts counts;
+  DZO_TRY(fill(unit, queue, s, job));
+  AGGREGATE_STAGE(unit, queue, 3);
+  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  job->filled = counts.filled.refused == 0 && counts.filled.inserted <= job->most;
+  job->unique = counts.filled.inserted;
+  job->spilled = counts.filled.spilled;
+  uint64_t slots = t->regions * t->buckets * t->bucket_slots + 1;
+  return job->filled ? DZO_OK : dzo_unit_fill(unit, queue, t->slots, 0xff, slots * 8);
+}
+
+template <typename Word, bool FIRST>
+static dzo_status gather(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
+                         table_aggregate *job) {
+  aggregate_counts counts;
+  DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
+  AGGREGATE_STAGE(unit, queue, 3);
+  DZO_TRY(put_values(unit, queue, s, FIRST));
+  AGGREGATE_STAGE(unit, queue, 4);
+  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  if (counts.failed > 0) {
+    DZO_TRY(aggregate_by_sorting(unit, queue, s));
+    DZO_TRY(put_values(unit, queue, s, FIRST));
+    DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  }
+  job->unique = counts.unique;
+  return DZO_OK;
+}
+
+template <typename Word, bool FIRST>
+static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
+                            table_aggregate *job) {
+  DZO_TRY((run_tiles_of<Word, FIRST>(unit, queue, s)));
+  AGGREGATE_STAGE(unit, queue, 2);
+  if (job->into != NULL)
+    DZO_TRY(try_fill(unit, queue, s, job));
+  return job->filled ? DZO_OK : gather<Word, FIRST>(unit, queue, s, job);
+}
+
 template <typename Word> static dzo_status run(dzo_unit *unit, int queue, table_aggregate *job) {
   aggregate_state<Word> s = make_state<Word>(unit, job);
-  aggregate_counts counts;
   /* The first position is what FIRST finds anyway. */
   bool first = job->out_first != NULL && job->kind != TABLE_AGGREGATE_FIRST;
   AGGREGATE_STAGE(unit, queue, 0);
   if (!job->looked)
     DZO_TRY(take_sample(unit, queue, s));
   AGGREGATE_STAGE(unit, queue, 1);
-  dzo_status status =
-      first ? run_steps<Word, true>(unit, queue, s) : run_steps<Word, false>(unit, queue, s);
-  DZO_TRY(status);
-  DZO_TRY(put_values(unit, queue, s, first));
-  AGGREGATE_STAGE(unit, queue, 4);
-  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
-  if (counts.failed > 0) {
-    DZO_TRY(aggregate_by_sorting(unit, queue, s));
-    DZO_TRY(put_values(unit, queue, s, first));
-    DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
-  }
-  job->unique = counts.unique;
-  return DZO_OK;
+  return first ? run_steps<Word, true>(unit, queue, s, job)
+               : run_steps<Word, false>(unit, queue, s, job);
 }
 
 template <typename Word> static dzo_status look(dzo_unit *unit, int queue, table_aggregate *job) {
@@ -226,7 +284,8 @@ extern "C" dzo_status table_aggregate_look(dzo_unit *unit, int queue, table_aggr
 }
 
 extern "C" dzo_status table_aggregate_run(dzo_unit *unit, int queue, table_aggregate *job) {
-  job->unique = 0;
+  job->unique = job->spilled = 0;
+  job->filled = false;
   if (job->count == 0)
     return DZO_OK;
   return job->wide ? run<unsigned long long>(unit, queue, job) : run<uint32_t>(unit, queue, job);

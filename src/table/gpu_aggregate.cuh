@@ -13,7 +13,7 @@
 
 #include "device/cuda.h"
 #include "table/gpu_aggregate.h"
-#include "table/gpu_layout.h"
+#include "table/gpu_region.h"
 
 enum {
   AGGREGATE_MOST_TILE = 8192, /* records; positions inside fit 16 bits */
@@ -21,9 +21,7 @@ enum {
   AGGREGATE_SAMPLE_SLOTS = 2 * AGGREGATE_SAMPLE,
   AGGREGATE_COUNTS = 64,       /* of the histogram of how often keys were seen */
   AGGREGATE_MOST_HOT_BITS = 9, /* buckets of hot keys */
-  AGGREGATE_HOT_SLOTS = 4,     /* in a bucket */
-  AGGREGATE_MOST_PART_BITS = 11,
-  AGGREGATE_LEAST_PART_BITS = 5
+  AGGREGATE_HOT_SLOTS = 4      /* in a bucket */
 };
 
 typedef enum aggregate_source {
@@ -42,6 +40,7 @@ typedef struct aggregate_counts {
   uint32_t failed;                 /* parts that would not fit */
   uint32_t halved;                 /* how often parts were found not to fit */
   uint32_t seen[AGGREGATE_COUNTS]; /* keys of the sample seen that often, or more */
+  table_counters filled;           /* of a table; `refused` are regions that did not take all */
 } aggregate_counts;
 
 template <typename Word> struct aggregate_pair { Word key, value; };
@@ -51,7 +50,8 @@ template <typename Word> struct aggregate_state {
   uint64_t mix;
   uint32_t count;
   uint32_t tile, tiles; /* records of a tile, a power of two; tiles */
-  unsigned part_bits, hot_bits;
+  uint32_t parts;       /* ranges of the mixed keys */
+  unsigned hot_bits;
   uint32_t table_slots;      /* of the table in which a part is put together */
   table_aggregate_kind kind; /* ADD, MIN or MAX */
   aggregate_source source;
@@ -95,6 +95,21 @@ template <typename Word>
 static __device__ __forceinline__ unsigned aggregate_top(Word mixed, unsigned bits) {
   return (unsigned)(mixed >> (8 * sizeof(Word) - bits));
 }
+
+/* Its part, and what is left of it: as regions of a table are chosen. */
+static __device__ __forceinline__ table_place aggregate_place(uint32_t mixed, uint32_t parts) {
+  return table_place32(mixed, parts);
+}
+static __device__ __forceinline__ table_place aggregate_place(unsigned long long mixed,
+                                                              uint32_t parts) {
+  return table_place64(mixed, parts);
+}
+template <typename Word>
+static __device__ __forceinline__ uint32_t aggregate_part(const aggregate_state<Word> &s,
+                                                          Word mixed) {
+  return aggregate_place(mixed, s.parts).region;
+}
+
 /* Summing up hot keys by themselves is worth the looking if it takes a good part of the records, or
  * one that would burden one part. */
 template <typename Word>

@@ -6,6 +6,7 @@
 #define DZO_TABLE_GPU_AGGREGATE_H
 
 #include "device/device.h"
+#include "table/gpu_layout.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,16 +44,30 @@ typedef struct table_aggregate {
   void *out_values;    /* [count] words */
   uint32_t *out_first; /* [count] each key's first position; NULL: not wanted */
   bool looked;         /* table_aggregate_look() was called for the same records and workspace */
+  /* An empty table of 32-bit words that is to hold just that, up to `most` pairs; NULL: none. Not
+   * for FIRST and LAST, nor with out_first. If it has room, nothing else is put out, but what goes
+   * to its overflow: to `spill`, with room for TABLE_STASH slots a region. If not, it stays empty.
+   */
+  const table_layout *into;
+  uint64_t most;
+  void *spill;
   /* Set by the call. The order of the result is not determined; what it holds is. */
-  uint64_t unique; /* keys */
+  uint64_t unique;  /* keys */
+  bool filled;      /* they are in the table, */
+  uint64_t spilled; /* but for these */
   table_aggregate_sample sample;
 } table_aggregate;
 
-/* Workspace for as many records; `first`: with first positions. */
-uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count);
+/* Tables of more regions are not filled. */
+enum { TABLE_AGGREGATE_REGIONS = 4096 };
+
+/* Workspace for as many records; `first`: with first positions; `regions`: of the table to be
+ * filled, or 0. */
+uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count,
+                               uint64_t regions);
 
 /* Look at a sample only, 64 Ki records at most: is it worth it? Sets `sample`; of the job needs
- * `wide`, `kind`, `mix`, `count`, `keys` and `workspace`. Waits for the queue. */
+ * `wide`, `kind`, `mix`, `count`, `keys`, `into` and `workspace`. Waits for the queue. */
 dzo_status table_aggregate_look(dzo_unit *unit, int queue, table_aggregate *job);
 
 /* All of it. Waits for the queue. Takes memory of its own, and time, only for keys that were chosen

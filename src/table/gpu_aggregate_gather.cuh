@@ -4,7 +4,7 @@
 #ifndef DZO_TABLE_GPU_AGGREGATE_GATHER_CUH
 #define DZO_TABLE_GPU_AGGREGATE_GATHER_CUH
 
-#include "table/gpu_aggregate.cuh"
+#include "table/gpu_aggregate_runs.cuh"
 
 enum {
   AGGREGATE_GATHERERS = 1024, /* threads */
@@ -98,7 +98,7 @@ template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
 aggregate_put(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
               Word key, Word value, uint32_t first) {
-  uint32_t slice = aggregate_top((Word)(key << s.part_bits), AGGREGATE_SLICE_BITS);
+  uint32_t slice = aggregate_place(key, s.parts).rest >> (32 - AGGREGATE_SLICE_BITS);
   if (slice < t.begin || slice >= t.end)
     return true;
   uint32_t slot = aggregate_slot(t, key, taken);
@@ -116,78 +116,13 @@ static __device__ __forceinline__ bool aggregate_put_hot(const aggregate_state<W
                                                          const aggregate_table<Word> &t,
                                                          uint32_t *taken, uint32_t part) {
   bool fits = true;
-  uint32_t begin, end; /* slots of hot keys that may be of the part */
-  if (s.part_bits <= s.hot_bits) {
-    begin = part << (s.hot_bits - s.part_bits);
-    end = (part + 1) << (s.hot_bits - s.part_bits);
-  } else {
-    begin = part >> (s.part_bits - s.hot_bits);
-    end = begin + 1;
-  }
-  for (uint32_t i = begin * AGGREGATE_HOT_SLOTS + threadIdx.x; i < end * AGGREGATE_HOT_SLOTS;
-       i += AGGREGATE_GATHERERS) {
-    Word key = s.hot_keys[i];
-    bool used = aggregate_top(key, s.hot_bits) == i / AGGREGATE_HOT_SLOTS;
-    if (used && aggregate_top(key, s.part_bits) == part)
-      fits =
-          aggregate_put<Word, FIRST>(s, t, taken, key, s.hot_sums[i], FIRST ? s.hot_first[i] : 0) &&
-          fits;
-  }
+  aggregate_hot_range range = aggregate_hot_of(s, part);
+  for (uint32_t i = range.begin + threadIdx.x; i < range.end; i += AGGREGATE_GATHERERS)
+    if (aggregate_hot_is_of(s, i, part))
+      fits = aggregate_put<Word, FIRST>(s, t, taken, s.hot_keys[i], s.hot_sums[i],
+                                        FIRST ? s.hot_first[i] : 0) &&
+             fits;
   return fits;
-}
-
-/* The part's run in a tile. */
-struct aggregate_run {
-  uint32_t begin, length;
-};
-
-template <typename Word>
-static __device__ __forceinline__ aggregate_run aggregate_run_of(const aggregate_state<Word> &s,
-                                                                 uint32_t tile, uint32_t part) {
-  aggregate_run run = {0, 0};
-  if (tile < s.tiles) {
-    const uint16_t *index = s.index + (uint64_t)tile * ((1u << s.part_bits) + 1) + part;
-    run.begin = __ldg(index);
-    run.length = __ldg(index + 1) - run.begin;
-  }
-  run.begin += tile * s.tile;
-  return run;
-}
-
-/* Runs of a warp's lanes as one sequence of records: those that are not empty, one behind another.
- */
-struct aggregate_sequence {
-  uint32_t *begin; /* [32] in shared memory: + place in the sequence = place in memory */
-  uint32_t end;    /* of the lane's own run, in the sequence; 0: empty */
-  uint32_t total;
-};
-
-static __device__ __forceinline__ aggregate_sequence aggregate_join(uint32_t *begins,
-                                                                    aggregate_run run) {
-  aggregate_sequence q = {begins, run.length, 0};
-  for (unsigned step = 1; step < 32; step *= 2) {
-    uint32_t other = __shfl_up_sync(DZO_WARP_ALL, q.end, step);
-    q.end += dzo_lane() >= step ? other : 0;
-  }
-  q.total = __shfl_sync(DZO_WARP_ALL, q.end, 31);
-  unsigned lanes = __ballot_sync(DZO_WARP_ALL, run.length > 0);
-  if (run.length > 0)
-    begins[__popc(lanes & dzo_lanes_below())] = run.begin - (q.end - run.length);
-  else
-    q.end = 0;
-  __syncwarp();
-  return q;
-}
-
-/* Where the lane's record of those from `first` on lies; *before: runs that end before `first`. */
-static __device__ __forceinline__ uint32_t aggregate_locate(const aggregate_sequence &q,
-                                                            uint32_t first, uint32_t *before) {
-  uint32_t ahead = q.end - first; /* wraps where the run ends before */
-  unsigned ends = __reduce_or_sync(DZO_WARP_ALL, q.end != 0 && ahead < 32 ? 1u << ahead : 0u);
-  uint32_t run = *before + (uint32_t)__popc(ends & (dzo_lanes_below() << 1 | 1u));
-  *before += (uint32_t)__popc(ends);
-  uint32_t i = first + dzo_lane();
-  return i < q.total ? q.begin[run] + i : 0;
 }
 
 /* 32 runs, one of each lane, by their warp. */

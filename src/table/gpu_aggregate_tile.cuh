@@ -22,7 +22,7 @@ template <typename Word>
 static inline size_t aggregate_tile_bytes(const aggregate_state<Word> &s, bool first) {
   return (size_t)s.tile * (2 * sizeof(Word) + (first ? 2 : 0)) +
          ((size_t)AGGREGATE_HOT_SLOTS << s.hot_bits) * (2 * sizeof(Word) + (first ? 4 : 0)) +
-         ((size_t)4 << s.part_bits);
+         (size_t)s.parts * 4;
 }
 
 template <typename Word>
@@ -33,7 +33,7 @@ aggregate_tile_at(unsigned char *memory, const aggregate_state<Word> &s) {
   t.hot_keys = (Word *)(t.records + s.tile);
   t.hot_sums = t.hot_keys + aggregate_hot_slots(s);
   t.begin = (uint32_t *)(t.hot_sums + aggregate_hot_slots(s));
-  t.hot_first = t.begin + (1u << s.part_bits);
+  t.hot_first = t.begin + s.parts;
   t.at = (uint16_t *)(t.hot_first + aggregate_hot_slots(s));
   return t;
 }
@@ -66,7 +66,7 @@ static __device__ __forceinline__ int aggregate_hot(const unsigned long long *ke
 template <unsigned THREADS>
 static __device__ __forceinline__ uint32_t aggregate_scan(uint32_t *counts, unsigned parts) {
   __shared__ uint32_t sums[32];
-  unsigned each = parts > THREADS ? parts / THREADS : 1, first = threadIdx.x * each;
+  unsigned each = (parts + THREADS - 1) / THREADS, first = threadIdx.x * each;
   uint32_t sum = 0;
   for (unsigned i = first; i < first + each && i < parts; i++)
     sum += counts[i];
@@ -104,7 +104,7 @@ static __device__ __forceinline__ uint16_t aggregate_sift(const aggregate_state<
   int slot =
       hot ? aggregate_hot(t.hot_keys, key, aggregate_top(key, s.hot_bits)) : (int)AGGREGATE_NOWHERE;
   if (slot < 0)
-    return (uint16_t)atomicAdd(&t.begin[aggregate_top(key, s.part_bits)], 1u);
+    return (uint16_t)atomicAdd(&t.begin[aggregate_part(s, key)], 1u);
   aggregate_into_block(s.kind, &t.hot_sums[slot], value);
   if (FIRST)
     atomicMin(&t.hot_first[slot], position);
@@ -117,10 +117,9 @@ static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_
                                                                 const aggregate_tile<Word> &t,
                                                                 uint32_t tile, bool hot) {
   uint32_t base = tile * s.tile, count = min(s.count - base, s.tile);
-  unsigned parts = 1u << s.part_bits;
   Word key[EACH], value[EACH];
   uint16_t rank[EACH];
-  for (unsigned i = threadIdx.x; i < parts; i += THREADS)
+  for (unsigned i = threadIdx.x; i < s.parts; i += THREADS)
     t.begin[i] = 0;
 #pragma unroll
   for (unsigned j = 0; j < EACH; j++) {
@@ -142,12 +141,12 @@ static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_
       rank[j] = aggregate_sift<Word, FIRST>(s, t, hot, key[j], value[j], base + at);
   }
   __syncthreads();
-  uint32_t rest = aggregate_scan<THREADS>(t.begin, parts);
+  uint32_t rest = aggregate_scan<THREADS>(t.begin, s.parts);
 #pragma unroll
   for (unsigned j = 0; j < EACH; j++) {
     if (rank[j] == AGGREGATE_TAKEN)
       continue;
-    uint32_t to = t.begin[aggregate_top(key[j], s.part_bits)] + rank[j];
+    uint32_t to = t.begin[aggregate_part(s, key[j])] + rank[j];
     t.records[to] = {key[j], value[j]};
     if (FIRST)
       t.at[to] = (uint16_t)(j * THREADS + threadIdx.x);
@@ -160,7 +159,7 @@ template <typename Word, bool FIRST, unsigned THREADS>
 static __device__ __forceinline__ void aggregate_write_tile(const aggregate_state<Word> &s,
                                                             const aggregate_tile<Word> &t,
                                                             uint32_t tile, uint32_t rest) {
-  uint32_t base = tile * s.tile, parts = 1u << s.part_bits;
+  uint32_t base = tile * s.tile, parts = s.parts;
   uint16_t *index = s.index + (uint64_t)tile * (parts + 1);
   for (uint32_t i = threadIdx.x; i < rest; i += THREADS)
     s.records[base + i] = t.records[i];

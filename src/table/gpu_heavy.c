@@ -5,10 +5,11 @@
 #include "table/gpu.h"
 #include "table/gpu_aggregate.h"
 #include "table/gpu_find.h"
+#include "table/gpu_rest.h"
 
 /* Batches from so many queries on are worth a sample; and are made one query a key if there seem to
  * be so many to a key, or one in so many has a frequent key. */
-enum { SHARED = 3, HOT_SHARE = 8 };
+enum { SHARED = 3, HOT_SHARE = 8, BUSY = 3 };
 #define WORTH_LOOKING (UINT64_C(2) << 20)
 
 static uint64_t round_up(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -36,14 +37,29 @@ static bool kind_of(int operation, table_aggregate_kind *kind) {
 }
 
 /* How many keys there are, from how many queries of the sample met an earlier one's. Where some
- * keys are more frequent than others it is too few, but then it is worth it all the more. */
-static bool is_shared(const table_aggregate_sample *s, uint64_t count) {
+ * keys are more frequent than others it is too few. */
+static uint64_t estimate_keys(const table_aggregate_sample *s, uint64_t count) {
   uint64_t met = s->taken - s->distinct;
-  if (s->hot_taken > s->taken / HOT_SHARE)
-    return true;
   if (s->taken == count)
-    return s->distinct < count / SHARED;
-  return met > 0 && (uint64_t)s->taken * s->taken / (2 * met) < count / SHARED;
+    return s->distinct;
+  return met > 0 ? (uint64_t)s->taken * s->taken / (2 * met) : count;
+}
+
+static bool is_shared(const table_aggregate_sample *s, uint64_t count) {
+  return s->hot_taken > s->taken / HOT_SHARE || estimate_keys(s, count) < count / SHARED;
+}
+
+/* An empty table may be made of the sums at once, if it is large enough to keep the GPU busy, and
+ * not much too large. */
+static bool may_fill(const table_gpu *g, const table_piece *piece, const table_aggregate *job) {
+  uint64_t regions = g->t.regions, busy = (uint64_t)g->unit->processors * BUSY;
+  if (g->wide || g->pairs > 0 || g->t.over_count > 0 || piece->answers != NULL ||
+      job->kind == TABLE_AGGREGATE_FIRST || job->kind == TABLE_AGGREGATE_LAST)
+    return false;
+  if (regions > TABLE_AGGREGATE_REGIONS || regions * TABLE_STASH > piece->count ||
+      table_gpu_slots(g) / 2 > piece->count)
+    return false;
+  return g->sizes.heavy > 0 || regions >= busy;
 }
 
 /* First positions and answers of the unique queries have memory of their own: the workspace may
@@ -96,6 +112,22 @@ static void become_unique(table_piece *piece, const table_aggregate *job) {
     piece->answers = h->unique_answers;
 }
 
+/* The table has all of it. */
+static dzo_status become_filled(table_gpu *g, table_piece *piece, const table_aggregate *job) {
+  piece->heavy.used = piece->heavy.filled = true;
+  piece->heavy.count = piece->count;
+  g->pairs = job->unique;
+  if (job->spilled == 0)
+    return DZO_OK;
+  dzo_status status =
+      table_gpu_add_over(g->unit, &g->t, g->wide, job->spill, job->spilled, g->counters);
+  if (status != DZO_E_MEMORY)
+    return status;
+  if (table_piece_rescue(g, job->spill, job->spilled) != DZO_OK)
+    return dzo_unit_lose(g->unit, "no memory is left for pairs beside their buckets");
+  return DZO_OK;
+}
+
 /* The result stands behind all that the piece itself will want of the workspace. */
 static dzo_status aggregate(table_gpu *g, table_piece *piece, table_aggregate *job, char *result) {
   uint64_t array = round_up(piece->count * table_gpu_word(g));
@@ -103,7 +135,15 @@ static dzo_status aggregate(table_gpu *g, table_piece *piece, table_aggregate *j
   job->out_values = result + array;
   DZO_TRY(take_answers(g, piece));
   job->out_first = piece->heavy.first;
+  if (may_fill(g, piece, job) &&
+      estimate_keys(&job->sample, piece->count) <= table_gpu_capacity(g)) {
+    job->into = &g->t;
+    job->most = table_gpu_capacity(g);
+    job->spill = result;
+  }
   DZO_TRY(table_aggregate_run(g->unit, 0, job));
+  if (job->filled)
+    return become_filled(g, piece, job);
   become_unique(piece, job);
   piece->heavy.reserved = (uint64_t)(result - (char *)job->workspace);
   return DZO_OK;
@@ -120,10 +160,11 @@ dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t piece_by
   table_aggregate job = {.wide = g->wide, .mix = g->t.mix, .count = piece->count};
   (void)kind_of(piece->operation, &job.kind);
   bool first = piece->answers != NULL;
-  uint64_t bytes = round_up(table_aggregate_bytes(g->unit, g->wide, first, piece->count));
+  uint64_t regions = may_fill(g, piece, &job) ? g->t.regions : 0;
+  uint64_t bytes = round_up(table_aggregate_bytes(g->unit, g->wide, first, piece->count, regions));
   bytes = bytes > round_up(piece_bytes) ? bytes : round_up(piece_bytes);
   uint64_t all = bytes + 2 * round_up(piece->count * table_gpu_word(g));
-  uint64_t there = g->unit->workspace_bytes, wanted = all + 5 * piece->count;
+  uint64_t there = g->unit->workspace_bytes, wanted = all + (first ? 5 * piece->count : 0);
   if (wanted > there && wanted > there + dzo_unit_available(g->unit))
     return DZO_OK;
   job.keys = piece->keys;

@@ -248,6 +248,8 @@ static dzo_status start_piece(table_gpu *g, table_piece *piece) {
   bool find = piece->operation == DZO_TABLE_FIND || piece->loose;
   if (!find)
     DZO_TRY(share(g, piece));
+  if (piece->heavy.filled)
+    return DZO_OK;
   if (!find)
     DZO_TRY(make_room(g, piece));
   DZO_TRY(table_gpu_zero_counters(g));
@@ -390,7 +392,9 @@ dzo_status table_piece_finish(table_gpu *g, table_piece *piece, dzo_table_batch 
   if (!piece->heavy.used)
     return finish_piece(g, piece, batch);
   dzo_table_batch unique = {.size = sizeof unique};
-  dzo_status status = finish_piece(g, piece, &unique);
+  if (piece->heavy.filled)
+    unique.inserted = g->pairs;
+  dzo_status status = piece->heavy.filled ? DZO_OK : finish_piece(g, piece, &unique);
   if (status == DZO_OK || status == DZO_E_MEMORY)
     DZO_TRY(table_heavy_end(g, piece, &unique, batch));
   table_heavy_drop(g, piece);

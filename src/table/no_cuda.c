@@ -35,11 +35,13 @@ dzo_status table_seed_run(table_seed *seed, const dzo_table_batch *batch) {
   return missing(seed->unit);
 }
 
-uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count) {
+uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count,
+                               uint64_t regions) {
   (void)unit;
   (void)wide;
   (void)first;
   (void)count;
+  (void)regions;
   return 0;
 }
 

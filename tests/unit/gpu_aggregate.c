@@ -175,46 +175,149 @@ static void compare(gpu *g, const trial *t, const table_aggregate *job, record *
   free(got);
 }
 
+/* A job's arrays in GPU memory. */
+typedef struct arrays {
+  void *keys, *values;
+  record *records;
+} arrays;
+
+static void begin(gpu *g, const trial *t, uint64_t regions, arrays *a, table_aggregate *job) {
+  uint64_t bytes = t->count * (t->wide ? 8 : 4);
+  void *keys = malloc(bytes + 1), *values = malloc(bytes + 1);
+  a->keys = device(g, bytes);
+  a->values = device(g, bytes);
+  a->records = make(t, keys, values);
+  assert_int_equal(dzo_unit_copy(g->unit, 0, a->keys, keys, bytes), DZO_OK);
+  assert_int_equal(dzo_unit_copy(g->unit, 0, a->values, values, bytes), DZO_OK);
+  assert_int_equal(dzo_unit_wait(g->unit, 0), DZO_OK);
+  free(keys);
+  free(values);
+  *job = (table_aggregate){.wide = t->wide, .kind = t->kind, .mix = MIX, .count = t->count};
+  job->keys = a->keys;
+  job->values = t->values ? a->values : NULL;
+  job->workspace = device(g, table_aggregate_bytes(g->unit, t->wide, t->first, t->count, regions));
+  job->out_keys = device(g, bytes);
+  job->out_values = device(g, bytes);
+  job->out_first = t->first ? device(g, t->count * 4) : NULL;
+}
+
+static void end(gpu *g, arrays *a, table_aggregate *job) {
+  void *all[] = {a->keys,       a->values,       job->workspace,
+                 job->out_keys, job->out_values, job->out_first};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    dzo_unit_release(g->unit, all[i]);
+  free(a->records);
+}
+
 static void check(gpu *g, trial t) {
-  uint64_t bytes = t.count * (t.wide ? 8 : 4);
-  void *host_keys = malloc(bytes + 1), *host_values = malloc(bytes + 1);
-  void *keys = device(g, bytes), *values = device(g, bytes);
-  record *records = make(&t, host_keys, host_values);
-  assert_int_equal(dzo_unit_copy(g->unit, 0, keys, host_keys, bytes), DZO_OK);
-  assert_int_equal(dzo_unit_copy(g->unit, 0, values, host_values, bytes), DZO_OK);
-  table_aggregate job = {.wide = t.wide, .kind = t.kind, .mix = MIX, .count = t.count};
-  job.keys = keys;
-  job.values = t.values ? values : NULL;
-  job.workspace = device(g, table_aggregate_bytes(g->unit, t.wide, t.first, t.count));
-  job.out_keys = device(g, bytes);
-  job.out_values = device(g, bytes);
-  job.out_first = t.first ? device(g, t.count * 4) : NULL;
+  table_aggregate job;
+  arrays a;
+  begin(g, &t, 0, &a, &job);
   if (t.count % 2 == 1) {
     assert_int_equal(table_aggregate_look(g->unit, 0, &job), DZO_OK);
     assert_true(job.looked && job.sample.distinct > 0 && job.sample.distinct <= job.sample.taken);
   }
   assert_int_equal(table_aggregate_run(g->unit, 0, &job), DZO_OK);
-  compare(g, &t, &job, records);
-  void *all[] = {keys, values, job.workspace, job.out_keys, job.out_values, job.out_first};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    dzo_unit_release(g->unit, all[i]);
-  free(host_keys);
-  free(host_values);
-  free(records);
+  assert_true(!job.filled);
+  compare(g, &t, &job, a.records);
+  end(g, &a, &job);
+}
+
+/* ---- Into a table ---------------------------------------------------------------------------- */
+
+typedef struct slot {
+  uint32_t value, key;
+} slot;
+
+static bool is_empty(slot s) { return s.key == TABLE_FREE32 && s.value == UINT32_MAX; }
+
+/* A pair is in its first bucket; or in its second, if the first has no EMPTY slot. */
+static void assert_place(const table_layout *t, const slot *slots, uint64_t at) {
+  table_place place = table_place32(slots[at].key, t->regions);
+  uint64_t base = (uint64_t)place.region * t->buckets, bucket = at / t->bucket_slots;
+  uint64_t first = base + table_first_bucket(place, t->buckets);
+  if (bucket == first)
+    return;
+  assert_int_equal(bucket, base + table_second_bucket32(slots[at].key, t->buckets));
+  for (uint64_t i = 0; i < t->bucket_slots; i++)
+    assert_false(is_empty(slots[first * t->bucket_slots + i]));
+}
+
+static uint64_t read_table(gpu *g, const table_layout *t, const table_aggregate *job, slot *slots,
+                           record *got) {
+  uint64_t count = t->regions * t->buckets * t->bucket_slots, pairs = 0;
+  download(g, slots, t->slots, (count + 1) * sizeof *slots);
+  for (uint64_t i = 0; i < count; i++)
+    if (slots[i].key != TABLE_FREE32) {
+      assert_place(t, slots, i);
+      got[pairs++] = (record){slots[i].key, slots[i].value, 0};
+    } else {
+      assert_true(is_empty(slots[i]));
+    }
+  if (slots[count].key == 0)
+    got[pairs++] = (record){TABLE_FREE32, slots[count].value, 0};
+  else
+    assert_true(is_empty(slots[count]));
+  if (job->filled)
+    download(g, slots, job->spill, job->spilled * sizeof *slots);
+  for (uint64_t i = 0; i < job->spilled && job->filled; i++)
+    got[pairs++] = (record){slots[i].key, slots[i].value, 0};
+  return pairs;
+}
+
+static void compare_table(gpu *g, const trial *t, const table_aggregate *job, record *expected) {
+  uint64_t room = (job->into->regions + 1) * (job->into->buckets * job->into->bucket_slots + 1024);
+  slot *slots = malloc(room * sizeof *slots);
+  record *got = malloc(room * sizeof *got);
+  assert_true(slots != NULL && got != NULL);
+  uint64_t pairs = read_table(g, job->into, job, slots, got);
+  assert_int_equal(pairs, job->filled ? job->unique : 0);
+  if (job->filled) {
+    assert_int_equal(pairs, reduce(expected, t->count, t->kind, t->wide));
+    qsort(got, pairs, sizeof *got, by_key);
+    for (uint64_t i = 0; i < pairs; i++)
+      assert_true(got[i].key == expected[i].key && got[i].value == expected[i].value);
+  } else {
+    compare(g, t, job, expected);
+  }
+  free(slots);
+  free(got);
+}
+
+/* A table of so many buckets a region. Returns whether it was filled. */
+static bool fill(gpu *g, trial t, uint32_t regions, uint32_t buckets, uint32_t bucket_slots) {
+  uint64_t slots = (uint64_t)regions * buckets * bucket_slots + 1;
+  table_layout layout = {.regions = regions, .buckets = buckets, .bucket_slots = bucket_slots};
+  table_aggregate job;
+  arrays a;
+  begin(g, &t, regions, &a, &job);
+  layout.mix = MIX;
+  layout.slots = device(g, slots * sizeof(slot));
+  job.spill = device(g, (uint64_t)regions * 1024 * sizeof(slot));
+  job.into = &layout;
+  job.most = slots;
+  assert_int_equal(dzo_unit_fill(g->unit, 0, layout.slots, 0xff, slots * sizeof(slot)), DZO_OK);
+  assert_int_equal(table_aggregate_run(g->unit, 0, &job), DZO_OK);
+  compare_table(g, &t, &job, a.records);
+  bool filled = job.filled;
+  end(g, &a, &job);
+  dzo_unit_release(g->unit, layout.slots);
+  dzo_unit_release(g->unit, job.spill);
+  return filled;
 }
 
 #if defined(__SANITIZE_THREAD__)
 static const uint64_t counts[] = {33, 8191, 9001};
-enum { MANY = 12001, STRIDE = 3 };
+enum { MANY = 12001, STRIDE = 3, FILLED = 12001 };
 #elif defined(__SANITIZE_ADDRESS__)
 static const uint64_t counts[] = {1, 33, 8191, 9001};
-enum { MANY = 30001, STRIDE = 1 };
+enum { MANY = 30001, STRIDE = 1, FILLED = 20003 };
 #elif defined(DZO_TEST_TINY) || defined(DZO_TEST_SMALL)
 static const uint64_t counts[] = {1, 2, 33, 8191, 20003};
-enum { MANY = 60001, STRIDE = 1 };
+enum { MANY = 60001, STRIDE = 1, FILLED = 40003 };
 #else
 static const uint64_t counts[] = {1, 2, 33, 8191, 8192, 100003, 300001};
-enum { MANY = 2000001, STRIDE = 1 };
+enum { MANY = 2000001, STRIDE = 1, FILLED = 90001 };
 #endif
 enum { COUNTS = sizeof counts / sizeof *counts };
 
@@ -247,10 +350,36 @@ static void test_many(void **state) {
   dzo_context_destroy(g.context);
 }
 
+/* Tables half full, and as full as tables get; and those that are too small. */
+static void test_fill(void **state) {
+  (void)state;
+  gpu g = gpu_or_skip();
+  trial t = {.values = true, .count = FILLED, .keys = FILLED / 4, .shape = UNIFORM};
+  uint32_t even = (uint32_t)(t.keys / 3 / 4);
+  assert_true(fill(&g, t, 3, even * 2, 4));
+  assert_true(fill(&g, t, 3, even * 10 / 9, 4));
+  t.kind = TABLE_AGGREGATE_MAX;
+  assert_true(fill(&g, t, 3, even / 2 * 20 / 19, 8));
+  assert_false(fill(&g, t, 3, even * 9 / 10, 4));
+  t.kind = TABLE_AGGREGATE_MIN;
+  t.shape = SKEWED;
+  assert_true(fill(&g, t, 7, 64, 4));
+  t.kind = TABLE_AGGREGATE_ADD;
+  t.shape = EQUAL;
+  assert_true(fill(&g, t, 2, 16, 8));
+  t.values = false;
+  t.shape = COLLIDING;
+  assert_false(fill(&g, t, 5, even, 4));
+  t.keys = 300;
+  assert_true(fill(&g, t, 1, 400, 4));
+  dzo_context_destroy(g.context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_kind),
       cmocka_unit_test(test_many),
+      cmocka_unit_test(test_fill),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
