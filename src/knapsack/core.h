@@ -56,6 +56,7 @@ typedef struct core_level {
   core_run *run;
   uint32_t items;
   const int64_t *value, *weight;
+  const int32_t *pieces; /* how many equal items each one is made of; NULL: one */
   int64_t capacity;
   int64_t best;      /* value of the best set known, maybe not in terms of this
                         level's items */
@@ -256,8 +257,8 @@ void core_trials_free(core_trials *t);
  * by whose solution the sum is `plain_side`. Returned is their bound, as far as the items that are
  * not tried stay as they are. */
 double core_multipliers(core_frame *f, core_trials *t, double plain_side);
-/* A side of which value - weight is the multiple that is returned, or 1 for
- * each item: 0. */
+/* A side of which value - weight is the multiple that is returned; or the number of items, the
+ * pieces of joined ones counted: 0. */
 int64_t core_choose_side(const core_level *v, int32_t *side);
 
 /* ---- core_group.c: equal and proportional items

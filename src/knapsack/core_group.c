@@ -32,6 +32,8 @@ struct core_groups {
   bundle *bundles;
   uint32_t bundle_count;
   int64_t *value, *weight; /* [bundle_count] */
+  int32_t *pieces;         /* [bundle_count] items in each, or NULL */
+  bool equals;             /* only items that are equal were joined */
 };
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -52,6 +54,7 @@ void core_groups_free(core_groups *g) {
   dzo_free(g->bundles);
   dzo_free(g->value);
   dzo_free(g->weight);
+  dzo_free(g->pieces);
   dzo_free(g);
 }
 
@@ -84,6 +87,7 @@ static void join_proportional(core_groups *g, uint32_t begin, uint32_t end) {
     reach += a;
   }
   if (complete) {
+    g->equals = g->equals && reach == (int64_t)end - begin;
     add_group(g, begin, end, unit);
     return;
   }
@@ -143,6 +147,8 @@ static uint32_t bundle_up(core_groups *g, bool count_only) {
       g->bundles[count] = (bundle){i, units};
       g->value[count] = units * g->groups[i].unit_value;
       g->weight[count] = units * g->groups[i].unit_weight;
+      if (g->pieces != NULL)
+        g->pieces[count] = (int32_t)units;
     }
   }
   return count;
@@ -193,7 +199,10 @@ static dzo_status make(core_groups *g, bool *pays) {
   g->bundles = dzo_alloc(context, g->bundle_count, sizeof *g->bundles);
   g->value = dzo_alloc(context, g->bundle_count, sizeof *g->value);
   g->weight = dzo_alloc(context, g->bundle_count, sizeof *g->weight);
-  if (g->bundles == NULL || g->value == NULL || g->weight == NULL)
+  if (g->equals)
+    g->pieces = dzo_alloc(context, g->bundle_count, sizeof *g->pieces);
+  if (g->bundles == NULL || g->value == NULL || g->weight == NULL ||
+      (g->equals && g->pieces == NULL))
     return DZO_E_MEMORY;
   (void)bundle_up(g, false);
   return DZO_OK;
@@ -213,6 +222,7 @@ dzo_status core_groups_make(const core_level *v, core_groups **out) {
   if (g == NULL)
     return v->run->status = DZO_E_MEMORY;
   g->level = v;
+  g->equals = v->pieces == NULL;
   status = make(g, &pays);
   if (status == DZO_OK && pays) {
     *out = g;
@@ -228,6 +238,7 @@ void core_groups_level(const core_groups *g, core_level *level) {
   level->items = g->bundle_count;
   level->value = g->value;
   level->weight = g->weight;
+  level->pieces = g->pieces;
   for (uint32_t i = 0; i < g->bundle_count; i++) {
     level->value_max = g->value[i] > level->value_max ? g->value[i] : level->value_max;
     level->weight_max = g->weight[i] > level->weight_max ? g->weight[i] : level->weight_max;

@@ -76,9 +76,11 @@ static dzo_status set_multipliers(sides *s, core_frame *f, double plain_side, in
   } else {
     DZO_TRY(try_multipliers(s, f, plain_side));
   }
-  if (f->bound < s->plain->bound)
+  bool less = f->bound / f->scale < s->plain->bound / f->scale;
+  if (less || (f->bound < s->plain->bound && s->level->items >= MANY_ITEMS))
     return DZO_OK;
-  f->by_weight = s->plain->by_weight; /* only rounded so */
+  f->by_weight =
+      s->plain->by_weight; /* only rounded so, or a base that is far from the plain one */
   f->by_side = 0;
   bound_kind(f, s->plain);
   return DZO_OK;
@@ -308,8 +310,7 @@ static dzo_status solve_fullest(core_level *v, int64_t limit, core_frame *g, boo
     status = core_level_solve(&p.level, done);
   if (p.level.best_set != NULL)
     core_put_back(g, &p);
-  dzo_free(p.numbers);
-  dzo_free(p.level.best_set);
+  core_part_free(&p);
   return status;
 }
 
@@ -387,7 +388,7 @@ dzo_status core_solve_kinds(core_level *v, const core_frame *plain, bool *done) 
   dzo_status status = make_sides(&s, plain);
   if (status == DZO_OK) {
     int64_t common = core_choose_side(v, s.side[0]);
-    s.counts = common == 0;
+    s.counts = common == 0 && v->pieces == NULL;
     status = open_kinds(&s, common);
   }
   if (status == DZO_OK)

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "knapsack/core.h"
 
-enum { SIDE_MOST = 64, STEPS = 20 };
+enum { SIDE_MOST = 64, STEPS = 20, MANY = 8192 };
 
 static uint64_t gcd(uint64_t a, uint64_t b) {
   while (b != 0) {
@@ -34,7 +34,9 @@ int64_t core_choose_side(const core_level *v, int32_t *side) {
   }
   bool joint = common > 1 && most / common <= SIDE_MOST;
   for (uint32_t i = 0; i < v->items; i++)
-    side[i] = joint ? (int32_t)((v->value[i] - v->weight[i]) / (int64_t)common) : 1;
+    side[i] = joint               ? (int32_t)((v->value[i] - v->weight[i]) / (int64_t)common)
+              : v->pieces != NULL ? v->pieces[i]
+                                  : 1;
   return joint ? (int64_t)common : 0;
 }
 
@@ -159,12 +161,35 @@ static trial evaluate(const core_frame *f, core_trials *t, double by_side) {
   return one;
 }
 
+/* Where a convex function is least, between two points, by their tangents; `stalls` is how often in
+ * turn the same one of them was moved, so that the other is far: then where slopes are 0, if they
+ * grow evenly, or half way. */
+static double place_of_least(const trial *low, const trial *high, int stalls) {
+  if (stalls >= 4)
+    return (low->by_side + high->by_side) / 2;
+  if (stalls >= 2)
+    return (high->slope * low->by_side - low->slope * high->by_side) / (high->slope - low->slope);
+  return (high->bound - low->bound + low->slope * low->by_side - high->slope * high->by_side) /
+         (low->slope - high->slope);
+}
+
+/* Is it low enough? Where there are many items, what is in the best choice has to be right as well:
+ * that is where good sets are found. */
+static bool is_least(const trial *best, const trial *low, double at, double enough, bool many) {
+  double least = low->bound + low->slope * (at - low->by_side);
+  if (many && fabs(best->slope) > 1)
+    return false;
+  return best->bound - least < 0.01 + 0.01 * (best->bound - enough);
+}
+
 /* The lowest point of a convex function, or one below `enough`. From 0 a
- * tangent leads to where it would be `enough`, and so on: never too far. Then
- * the lowest point of two tangents, again and again (J. E. Kelley, "The
- * cutting-plane method for solving convex programs", 1960). */
+ * tangent leads to where it would be `enough`, and so on. Then the lowest point
+ * of two tangents, again and again (J. E. Kelley, "The cutting-plane method for
+ * solving convex programs", 1960). */
 static trial descend(const core_frame *f, core_trials *t, trial low, double enough) {
+  core_run *run = f->level->run;
   trial high = low, best = low;
+  bool many = f->level->items >= MANY;
   for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough; i++) {
     low = high;
     double at = low.by_side + 1.001 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
@@ -172,28 +197,18 @@ static trial descend(const core_frame *f, core_trials *t, trial low, double enou
     if (high.bound < best.bound)
       best = high;
   }
-  int side = 0; /* how many steps came from the same side, so that the other one is far */
+  int side = 0, stalls = 0;
   for (int i = 0; i < STEPS && low.slope < 0 && high.slope > 0; i++) {
-    double at = (high.bound - low.bound + low.slope * low.by_side - high.slope * high.by_side) /
-                (low.slope - high.slope);
-    double least = low.bound + low.slope * (at - low.by_side);
+    double at = place_of_least(&low, &high, 0);
     if (!(at > low.by_side && at < high.by_side) || best.bound < enough ||
-        best.bound - least < 0.01 + 0.01 * (best.bound - enough))
+        is_least(&best, &low, at, enough, many) || (many && !core_polls(run)))
       break;
-    if (side >= 2 || side <= -2) {
-      at = (low.by_side + high.by_side) / 2;
-      side = 0;
-    }
-    trial next = evaluate(f, t, at);
+    trial next = evaluate(f, t, place_of_least(&low, &high, stalls));
+    stalls = stalls >= 4 || (next.slope < 0) != (side < 0) ? 1 : stalls + 1;
+    side = next.slope < 0 ? -1 : 1;
+    *(side < 0 ? &low : &high) = next;
     if (next.bound < best.bound)
       best = next;
-    if (next.slope < 0) {
-      low = next;
-      side = side > 0 ? -1 : side - 1;
-    } else {
-      high = next;
-      side = side < 0 ? 1 : side + 1;
-    }
   }
   return best;
 }

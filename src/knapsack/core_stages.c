@@ -158,8 +158,13 @@ dzo_status core_cut_out(const core_frame *f, core_part *p) {
   p->numbers = dzo_alloc(run->context, 2 * n, sizeof *p->numbers);
   p->level = (core_level){.run = run, .items = f->count};
   p->level.best_set = dzo_calloc(run->context, n, 1);
-  if (p->numbers == NULL || p->level.best_set == NULL)
+  if (v->pieces != NULL)
+    p->level.pieces = p->pieces = dzo_alloc(run->context, n, sizeof *p->pieces);
+  bool missing = p->numbers == NULL || (v->pieces != NULL && p->pieces == NULL);
+  if (missing || p->level.best_set == NULL)
     return run->status = DZO_E_MEMORY;
+  for (uint64_t i = 0; i < n && v->pieces != NULL; i++)
+    p->pieces[i] = v->pieces[f->order[i]];
   int64_t weight = f->base_weight;
   p->fixed_value = f->base_value;
   for (uint64_t i = 0; i < n; i++) {
@@ -182,6 +187,12 @@ dzo_status core_cut_out(const core_frame *f, core_part *p) {
   run->apart += p->fixed_value;
   run->level = &p->level;
   return DZO_OK;
+}
+
+void core_part_free(core_part *p) {
+  dzo_free(p->numbers);
+  dzo_free(p->pieces);
+  dzo_free(p->level.best_set);
 }
 
 void core_put_back(const core_frame *f, core_part *p) {
@@ -260,8 +271,7 @@ static dzo_status solve_core(core_frame *f, bool *done) {
     status = solve_hard(&p, f, done);
   if (p.level.best_set != NULL)
     core_put_back(f, &p);
-  dzo_free(p.numbers);
-  dzo_free(p.level.best_set);
+  core_part_free(&p);
   return status;
 }
 

@@ -24,11 +24,13 @@ dzo_status core_prove_or_reduce(core_frame *f, uint64_t states, uint64_t work, b
 typedef struct core_part {
   core_level level;
   int64_t *numbers;
+  int32_t *pieces;
   int64_t fixed_value;
 } core_part;
 
 dzo_status core_cut_out(const core_frame *f, core_part *p);
 void core_put_back(const core_frame *f, core_part *p);
+void core_part_free(core_part *p);
 
 /* core_kinds.c: with a second constraint, from the bound without it. */
 dzo_status core_solve_kinds(core_level *v, const core_frame *plain, bool *done);
