@@ -85,9 +85,13 @@ static __global__ void __launch_bounds__(THREADS)
   const int32_t position = warp * LANES * C + lane, column = begin - (int32_t)p.halo + position;
   const bool works = column - lane < end;
   const bool decides = bits != NULL && works && warp >= (int32_t)p.chunk_first;
-  for (int32_t i = (int32_t)threadIdx.x; i < 2 * K * size; i += THREADS)
-    kept[i] = DENSE_NONE;
   int32_t row = first > K ? first - K : 0, cell[C], ahead[C];
+  int32_t *above = kept + (row & 1) * K * size, *other = kept + (~row & 1) * K * size;
+  for (int32_t i = (int32_t)threadIdx.x; i < K * size; i += THREADS)
+    above[i] = DENSE_NONE;
+  for (int32_t i = (int32_t)threadIdx.x; i < (int32_t)p.pad; i += THREADS)
+    for (int k = 0; k < K; k++)
+      other[k * size + i] = DENSE_NONE;
   load_row<C>(p, in, row * stride + column, ahead);
   __syncthreads();
   for (; row < last; row++) {

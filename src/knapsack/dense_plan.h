@@ -38,7 +38,7 @@ void dense_room_free(dense_room *room);
 
 typedef struct dense_plan {
   dzo_context *context;
-  dense_room *room; /* NULL: the plan has its own while it is made */
+  dense_room *room;  /* NULL: the plan has its own while it is made */
   knapsack_job *job; /* which may have to stop; NULL: none */
   uint32_t items;
   const int64_t *weight; /* [items] in the table's order */

@@ -3,9 +3,10 @@
 #include "knapsack/dense_stage.h"
 
 /* As measured on an H200. */
-#define STEP_RATE 2.5e11 /* cells a second, one item at a time */
-#define PASS_RATE 9e11
-#define STEP_BEGIN 15e-6 /* seconds */
+#define STEP_RATE 3.3e11  /* cells a second, one item at a time */
+#define PASS_RATE 2.2e12  /* of all levels, those that are thrown away included, */
+#define PASS_BYTES 3.3e12 /* or so many bytes of the rows, whichever takes longer */
+#define STEP_BEGIN 15e-6  /* seconds */
 #define PASS_BEGIN 8e-6
 enum { RESIDENT = 3, LEAST_ROWS = 4 }; /* blocks a multiprocessor; rows of a block for each item */
 
@@ -72,12 +73,16 @@ static bool set_pass(const dense_plan *plan, const dzo_unit *unit, uint32_t leve
   return shared_bytes(p) <= unit->shared;
 }
 
-/* Threads in the halo, and rows above a block's first one, do what others do as well. */
+/* Threads in the halo, and rows above a block's first one, do what others do as well, and to begin
+ * takes as long as a row. */
 static double pass_seconds(const dense_pass *p) {
-  double cells = (double)p->rows * p->stride * p->items,
-         columns = (double)(p->tile + p->halo) / p->tile,
-         rows = p->rows_each < p->rows ? 1 + (double)p->items / p->rows_each : 1;
-  return PASS_BEGIN + cells * columns * rows / PASS_RATE;
+  double columns = (double)(p->tile + p->halo) / p->tile, cells = (double)p->rows * p->stride;
+  double rows = p->rows_each < p->rows ? p->rows_each : p->rows,
+         more = p->rows_each < p->rows ? p->items + 1 : 1;
+  double work = cells * p->items * columns * (rows + more) / rows / PASS_RATE,
+         bytes = sizeof(int32_t) * ((double)p->in_count * columns + p->out_count) +
+                 cells * p->items / 8;
+  return PASS_BEGIN + (work > bytes / PASS_BYTES ? work : bytes / PASS_BYTES);
 }
 
 double dense_stage_make(const dense_plan *plan, const dzo_unit *unit, uint32_t level,
