@@ -3,6 +3,7 @@
 /* Cutting batches into parts, for one width of words. What is cut is gathered by the line and
  * written past the caches (software write combining; J. Wassenberg, P. Sanders 2011), where a line
  * would else be read, written in pieces and pushed out of the cache between them. */
+#include "base/clones.h"
 #include "table/cpu_search.h"
 
 enum {
@@ -46,7 +47,8 @@ static void pack(const table_cpu_cut *cut, uint64_t begin, uint64_t end) {
   }
 }
 
-static void count_parts(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *counts) {
+DZO_CLONES static void count_parts(const table_cpu_cut *cut, uint64_t begin, uint64_t end,
+                                   uint32_t *counts) {
   uint16_t parts[AT_A_TIME];
   for (uint64_t at = begin; at < end; at += AT_A_TIME) {
     unsigned here = end - at < AT_A_TIME ? (unsigned)(end - at) : AT_A_TIME;
@@ -126,8 +128,8 @@ DZO_ITEM void scatter_as(const table_cpu_cut *cut, uint64_t begin, uint64_t end,
   }
 }
 
-static void scatter(const table_cpu_cut *cut, uint64_t begin, uint64_t end, uint32_t *starts,
-                    table_cpu_lines *lines) {
+DZO_CLONES static void scatter(const table_cpu_cut *cut, uint64_t begin, uint64_t end,
+                               uint32_t *starts, table_cpu_lines *lines) {
   size_t parts = (size_t)1 << cut->bits;
   memcpy(lines->firsts, starts, parts * sizeof *starts);
   if (cut->tags != NULL)
