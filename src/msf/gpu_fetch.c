@@ -26,6 +26,7 @@ static void take_range(void *argument, uint64_t begin, uint64_t end, int thread)
 
 /* What is fetched, in pieces of `words` items, which take turns with the halves of the slots. */
 typedef struct fetch {
+  int queue;
   uint32_t *const *columns;
   int number;
   int places; /* columns, and where answers go */
@@ -44,14 +45,14 @@ static uint64_t words_at(const fetch *f, uint64_t at) {
 
 static dzo_status ask(msf_ring *ring, const fetch *f, uint64_t at) {
   for (int k = 0; k < f->number; k++)
-    DZO_TRY(dzo_unit_copy(ring->unit, MSF_RING_FILTERS, landing(ring, f, at, k), f->columns[k] + at,
+    DZO_TRY(dzo_unit_copy(ring->unit, f->queue, landing(ring, f, at, k), f->columns[k] + at,
                           words_at(f, at) * sizeof(uint32_t)));
-  return dzo_unit_mark(ring->unit, MSF_RING_FILTERS, (int)(at / f->words % 2));
+  return dzo_unit_mark(ring->unit, f->queue, (int)(at / f->words % 2));
 }
 
-dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
-                          msf_take_fn take, void *argument, uint64_t *answers) {
-  fetch f = {.columns = columns, .number = number, .count = count};
+static dzo_status fetch_by(int queue, msf_ring *ring, uint32_t *const *columns, int number,
+                           uint64_t count, msf_take_fn take, void *argument, uint64_t *answers) {
+  fetch f = {.queue = queue, .columns = columns, .number = number, .count = count};
   f.places = answers != NULL ? number + 2 : number;
   f.words = ring->slots * ring->slot_bytes / 2 / sizeof(uint32_t) / (uint64_t)f.places;
   f.words = f.words < PIECE_MAX ? f.words & ~UINT64_C(1) : PIECE_MAX;
@@ -68,10 +69,15 @@ dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, 
       job.piece.answers = (uint64_t *)(void *)landing(ring, &f, at, number);
     dzo_parallel_for(ring->unit->context->threads, words_at(&f, at), FETCH_GRAIN, take_range, &job);
     if (answers != NULL)
-      DZO_TRY(dzo_unit_copy(ring->unit, MSF_RING_FILTERS, answers + at, job.piece.answers,
+      DZO_TRY(dzo_unit_copy(ring->unit, queue, answers + at, job.piece.answers,
                             words_at(&f, at) * sizeof *answers));
   }
-  return answers != NULL ? dzo_unit_wait(ring->unit, MSF_RING_FILTERS) : DZO_OK;
+  return answers != NULL ? dzo_unit_wait(ring->unit, queue) : DZO_OK;
+}
+
+dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
+                          msf_take_fn take, void *argument, uint64_t *answers) {
+  return fetch_by(MSF_RING_FILTERS, ring, columns, number, count, take, argument, answers);
 }
 
 static void take_words(void *argument, const msf_piece *piece, uint64_t begin, uint64_t end,
@@ -81,6 +87,7 @@ static void take_words(void *argument, const msf_piece *piece, uint64_t begin, u
   memcpy(to + piece->first + begin, piece->columns[0] + begin, (end - begin) * sizeof *to);
 }
 
-dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to) {
-  return msf_ring_fetch(ring, &words, 1, count, take_words, to, NULL);
+dzo_status msf_ring_fetch_words(msf_ring *ring, int queue, uint32_t *words, uint64_t count,
+                                uint32_t *to) {
+  return fetch_by(queue, ring, &words, 1, count, take_words, to, NULL);
 }

@@ -8,6 +8,10 @@
 #include "msf/gpu_filter.cuh"
 #include "msf/gpu_result.h"
 
+/* Of each thread, so that it need not wait for one edge at a time; and of a block, whose warps have
+ * EACH * 32 neighbouring ones. */
+enum { EACH = 4, EDGES = EACH * MSF_TILE };
+
 /* ---- Edges of a chunk ------------------------------------------------------------------------ */
 
 typedef struct chunk_edge {
@@ -29,16 +33,16 @@ static __device__ uint32_t find_whole_row(const msf_chunk &chunk, uint64_t arc) 
   return low;
 }
 
-/* The rows of a tile's first and last edge; found by the first two warps where nobody tells. */
-static __device__ void find_rows(const msf_chunk &chunk, uint32_t tile, uint32_t rows[2]) {
+/* The rows of a block's first and last edge; found by the first two warps where nobody tells. */
+static __device__ void find_rows(const msf_chunk &chunk, uint32_t begin, uint32_t rows[2]) {
   uint32_t warp = threadIdx.x / 32;
   if (chunk.rows == 0 || warp > 1)
     return;
-  uint32_t row, i = warp == 0 ? tile * MSF_TILE : min((tile + 1) * MSF_TILE, chunk.edges) - 1;
+  uint32_t row, i = warp == 0 ? begin : min(begin + EDGES, chunk.edges) - 1;
   if (chunk.offsets != NULL)
     row = find_whole_row(chunk, chunk.first_arc + i);
   else
-    row = __ldg(&chunk.tile_rows[tile + warp]);
+    row = __ldg(&chunk.tile_rows[warp == 0 ? i / MSF_TILE : i / MSF_TILE + 1]);
   if (dzo_lane() == 0)
     rows[warp] = row;
 }
@@ -57,13 +61,14 @@ static __device__ __forceinline__ uint32_t row_of(const msf_chunk &chunk, uint32
   return low;
 }
 
+template <bool DIRECT>
 static __device__ __forceinline__ uint64_t key_of(const msf_filter &f, const msf_chunk &chunk,
                                                   uint32_t i) {
   if (chunk.keys == NULL)
-    return f.shape.flip;
-  uint64_t key = f.shape.wide ? __ldg((const uint64_t *)chunk.keys + i)
-                              : __ldg((const uint32_t *)chunk.keys + i);
-  return key ^ f.shape.flip;
+    return DIRECT ? (uint32_t)f.shape.flip : f.shape.flip;
+  if (DIRECT || !f.shape.wide)
+    return __ldg((const uint32_t *)chunk.keys + i) ^ (uint32_t)f.shape.flip;
+  return __ldg((const uint64_t *)chunk.keys + i) ^ f.shape.flip;
 }
 
 static __device__ __forceinline__ uint64_t id_of(const msf_chunk &chunk, uint32_t i, uint32_t row) {
@@ -76,12 +81,15 @@ static __device__ __forceinline__ uint64_t id_of(const msf_chunk &chunk, uint32_
 
 /* Is a tie between the new edge e and edge i of the forest, which came before, won by e? */
 static __device__ bool wins_tie(const msf_filter &f, const chunk_edge &e, uint32_t i) {
-  if (f.shape.ordered && !f.loose)
+  if (f.shape.ordered && !f.loose && !f.both_ends)
     return false;
   uint64_t a = msf_name(f, e.u), b = msf_name(f, e.v);
   uint64_t c = msf_name(f, f.columns[MSF_U][i]), d = msf_name(f, f.columns[MSF_V][i]);
   uint64_t first = min(a, b), other_first = min(c, d);
-  return first != other_first ? first < other_first : max(a, b) < max(c, d);
+  if (first != other_first)
+    return first < other_first;
+  uint64_t second = max(a, b), other_second = max(c, d);
+  return second < other_second || (second == other_second && f.both_ends);
 }
 
 /* Does e come before the edge of this link? */
@@ -89,46 +97,91 @@ template <bool DIRECT>
 static __device__ __forceinline__ bool precedes(const msf_filter &f, const chunk_edge &e,
                                                 uint32_t value) {
   if (DIRECT) /* a tie that may be won is left to the merge */
-    return (uint32_t)e.key < value || (f.loose && (uint32_t)e.key == value);
+    return (uint32_t)e.key < value || ((f.loose || f.both_ends) && (uint32_t)e.key == value);
   if (value == MSF_NODE_NONE)
     return false;
   uint64_t key = msf_column_key(f, value);
   return e.key != key ? e.key < key : wins_tie(f, e, value);
 }
 
-/* Do the forest's edges before e already join its endpoints? */
+/* Of the edges in a mask: which are not ruled out, since the forest's edges before them do not join
+ * their endpoints? All climb at once. */
 template <bool DIRECT>
-static __device__ __forceinline__ bool is_ruled_out(const msf_filter &f, const chunk_edge &e) {
-  uint32_t a = e.u, b = e.v;
-  while (a != b) {
-    msf_node x = msf_load_node(f.nodes + a), y = msf_load_node(f.nodes + b);
-    if (x.parent == MSF_NODE_NONE || y.parent == MSF_NODE_NONE)
-      return false;
-    if (precedes<DIRECT>(f, e, x.value) || precedes<DIRECT>(f, e, y.value))
-      return false;
-    a = x.parent & ~MSF_NODE_FLAG;
-    b = y.parent & ~MSF_NODE_FLAG;
+static __device__ __forceinline__ uint32_t keep_of(const msf_filter &f, const chunk_edge e[EACH],
+                                                   uint32_t climbing) {
+  uint32_t a[EACH], b[EACH], keep = 0;
+#pragma unroll
+  for (unsigned k = 0; k < EACH; k++) {
+    a[k] = e[k].u;
+    b[k] = e[k].v;
   }
-  return true;
+  while (climbing != 0) {
+    msf_node x[EACH], y[EACH];
+#pragma unroll
+    for (unsigned k = 0; k < EACH; k++)
+      if (climbing >> k & 1) {
+        x[k] = msf_load_node(f.nodes + a[k]);
+        y[k] = msf_load_node(f.nodes + b[k]);
+      }
+#pragma unroll
+    for (unsigned k = 0; k < EACH; k++)
+      if (climbing >> k & 1) {
+        bool kept = x[k].parent == MSF_NODE_NONE || y[k].parent == MSF_NODE_NONE ||
+                    precedes<DIRECT>(f, e[k], x[k].value) || precedes<DIRECT>(f, e[k], y[k].value);
+        a[k] = x[k].parent & ~MSF_NODE_FLAG;
+        b[k] = y[k].parent & ~MSF_NODE_FLAG;
+        keep |= (uint32_t)kept << k;
+        climbing &= ~((uint32_t)(kept || a[k] == b[k]) << k);
+      }
+  }
+  return keep;
 }
 
-/* How many of a tile's edges are kept, with a number above that tells this chunk from those before.
- */
+/* What a block tells in f.kept: above, which chunk it is of; below, how many of its edges are kept,
+ * or, marked, of its own and all blocks before. */
+#define ALL_BEFORE (UINT64_C(1) << 31)
+
 static __device__ __forceinline__ uint64_t tell_kept(const msf_filter &f, uint32_t kept) {
   return (uint64_t)f.chunks << 32 | kept;
 }
 
-/* Edges kept of all tiles before, whose blocks run or have ended, since tiles are taken in order.
- */
-static __device__ uint32_t kept_before(const msf_filter &f, uint32_t tile) {
-  uint32_t sum = 0;
-  for (uint32_t t = threadIdx.x; t < tile; t += MSF_TILE) {
-    uint64_t told = dzo_poll_shared(&f.kept[t]);
-    while (told >> 32 != f.chunks)
-      told = dzo_poll_shared(&f.kept[t]);
-    sum += (uint32_t)told;
+/* What the block of ticket t tells, as soon as it does; it runs or has ended. */
+static __device__ __forceinline__ uint64_t ask_kept(const msf_filter &f, uint32_t t) {
+  uint64_t told = dzo_poll_shared(&f.kept[t]);
+  while (told >> 32 != f.chunks)
+    told = dzo_poll_shared(&f.kept[t]);
+  return told;
+}
+
+/* Edges kept of all blocks before: a warp asks 32 of them at a time, from the nearest back, until
+ * one knows (D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back",
+ * 2016). */
+static __device__ uint32_t look_back(const msf_filter &f, uint32_t ticket) {
+  uint32_t sum = 0, knows = 0;
+  for (uint32_t end = ticket; end > 0 && knows == 0; end -= min(end, 32u)) {
+    uint64_t told = end > dzo_lane() ? ask_kept(f, end - 1 - dzo_lane()) : ALL_BEFORE;
+    knows = __ballot_sync(DZO_WARP_ALL, (told & ALL_BEFORE) != 0);
+    uint32_t last = knows == 0 ? 31 : (uint32_t)__ffs((int)knows) - 1;
+    uint32_t here = dzo_lane() <= last ? (uint32_t)(told & (ALL_BEFORE - 1)) : 0;
+    for (unsigned d = 16; d > 0; d /= 2)
+      here += __shfl_xor_sync(DZO_WARP_ALL, here, d);
+    sum += here;
   }
-  return msf_block_sum(sum);
+  return sum;
+}
+
+/* The same, to all threads of the block, of which `kept` are kept; and those behind learn of it. */
+static __device__ uint32_t kept_before(const msf_filter &f, uint32_t ticket, uint32_t kept) {
+  __shared__ uint32_t before;
+  if (threadIdx.x < 32) {
+    uint32_t sum = look_back(f, ticket);
+    if (threadIdx.x == 0) {
+      before = sum;
+      dzo_store_shared(&f.kept[ticket], tell_kept(f, sum + kept) | ALL_BEFORE);
+    }
+  }
+  __syncthreads();
+  return before;
 }
 
 static __device__ __forceinline__ void append(const msf_filter &f, const chunk_edge &e, uint64_t id,
@@ -143,71 +196,110 @@ static __device__ __forceinline__ void append(const msf_filter &f, const chunk_e
     f.columns[MSF_ID_HIGH][at] = (uint32_t)(id >> 32);
 }
 
-/* The block's tile, of which all threads learn. */
-static __device__ uint32_t take_tile(const msf_filter &f, unsigned turn, uint32_t *tile) {
+/* The block's ticket, of which all threads learn. */
+static __device__ uint32_t take_ticket(const msf_filter &f, uint32_t *ticket) {
   if (threadIdx.x == 0) {
-    *tile = atomicAdd(&f.control->tickets[turn], 1u);
-    if (*tile + 1 == gridDim.x)
-      dzo_store_shared(&f.control->tickets[turn ^ 1], 0u);
+    *ticket = atomicAdd(&f.control->tickets[f.chunks & 1], 1u);
+    if (*ticket + 1 == gridDim.x)
+      dzo_store_shared(&f.control->tickets[(f.chunks & 1) ^ 1], 0u);
   }
   __syncthreads();
-  return *tile;
+  return *ticket;
 }
 
-/* A block a tile: which edges are kept, and, behind those of the tiles before, the edges. */
+/* Where the edges kept of a block go, when so many of the blocks before are kept; the last one
+ * counts them all. */
+static __device__ uint64_t place_kept(const msf_filter &f, bool back, uint32_t before,
+                                      uint32_t kept, bool is_last) {
+  uint64_t *count = back ? f.control->tally.back : f.control->tally.front;
+  unsigned turn = back ? f.back_turn : f.turn;
+  uint64_t begin = count[turn] + before, end = begin + kept;
+  if (is_last && threadIdx.x == 0)
+    count[turn ^ 1] = end;
+  return back ? f.shape.capacity - end : begin;
+}
+
+/* The edges of a thread, begin, begin + 32, ...; which of them may have to be kept. */
 template <bool DIRECT>
-static __global__ void __launch_bounds__(MSF_TILE)
-    filter(msf_filter f, msf_chunk chunk, unsigned turn) {
-  __shared__ uint32_t shared_tile, rows[2], masks[MSF_TILE / 32];
-  uint32_t tile = take_tile(f, turn, &shared_tile), warp = threadIdx.x / 32;
-  uint32_t i = tile * MSF_TILE + threadIdx.x, row = 0;
-  bool keep = false;
-  chunk_edge e = {0, 0, 0};
-  find_rows(chunk, tile, rows);
+static __device__ __forceinline__ uint32_t read_edges(const msf_filter &f, const msf_chunk &chunk,
+                                                      uint32_t first, uint32_t begin,
+                                                      uint32_t shared_rows[2], chunk_edge e[EACH],
+                                                      uint32_t row[EACH]) {
+  uint32_t candidates = 0;
+#pragma unroll
+  for (unsigned k = 0; k < EACH; k++) { /* on their way while rows are found */
+    uint32_t i = begin + k * 32;
+    bool is = i < chunk.edges;
+    e[k].v = is ? __ldg(&chunk.v[i]) : 0;
+    e[k].key = is ? key_of<DIRECT>(f, chunk, i) : 0;
+  }
+  find_rows(chunk, first, shared_rows);
   __syncthreads();
-  if (i < chunk.edges) {
-    e.v = __ldg(&chunk.v[i]);
-    row = chunk.rows > 0 ? row_of(chunk, i, rows) : 0;
-    e.u = chunk.rows > 0 ? chunk.first_row + row : __ldg(&chunk.u[i]);
-    keep = chunk.offsets != NULL ? e.u < e.v : e.u != e.v;
-    e.key = keep ? key_of(f, chunk, i) : 0;
-    keep = keep && !is_ruled_out<DIRECT>(f, e);
+#pragma unroll
+  for (unsigned k = 0; k < EACH; k++) {
+    uint32_t i = begin + k * 32;
+    bool is = i < chunk.edges;
+    row[k] = is && chunk.rows > 0 ? row_of(chunk, i, shared_rows) : 0;
+    e[k].u = chunk.rows > 0 ? chunk.first_row + row[k] : is ? __ldg(&chunk.u[i]) : 0;
+    is = is && (chunk.offsets != NULL ? e[k].u < e[k].v : e[k].u != e[k].v);
+    candidates |= (uint32_t)is << k;
   }
-  uint32_t mask = __ballot_sync(DZO_WARP_ALL, keep);
-  if (dzo_lane() == 0) {
-    masks[warp] = mask;
-    f.masks[i / 32] = mask;
+  return candidates;
+}
+
+/* A block EDGES edges: which are kept, and, beside those of the blocks before, the edges. A chunk
+ * from the back is taken from its end to its beginning. */
+template <bool DIRECT>
+static __global__ void __launch_bounds__(MSF_TILE) filter(msf_filter f, msf_chunk chunk) {
+  __shared__ uint32_t shared_ticket, rows[2], counts[MSF_TILE / 32];
+  uint32_t ticket = take_ticket(f, &shared_ticket), warp = threadIdx.x / 32;
+  uint32_t first = (chunk.back ? gridDim.x - 1 - ticket : ticket) * EDGES;
+  uint32_t begin = first + warp * EACH * 32 + dzo_lane(), row[EACH], masks[EACH], here = 0;
+  chunk_edge e[EACH];
+  uint32_t keep = read_edges<DIRECT>(f, chunk, first, begin, rows, e, row);
+  keep = keep_of<DIRECT>(f, e, keep);
+#pragma unroll
+  for (unsigned k = 0; k < EACH; k++) {
+    masks[k] = __ballot_sync(DZO_WARP_ALL, (keep >> k & 1) != 0);
+    here += __popc(masks[k]);
+    if (dzo_lane() == 0)
+      f.masks[begin / 32 + k] = masks[k];
   }
-  uint32_t kept = msf_block_sum(dzo_lane() == 0 ? __popc(mask) : 0);
-  bool is_last = tile + 1 == gridDim.x;
+  if (dzo_lane() == 0)
+    counts[warp] = here;
+  uint32_t kept = msf_block_sum(dzo_lane() == 0 ? here : 0);
+  bool is_last = ticket + 1 == gridDim.x;
   if (threadIdx.x == 0)
-    dzo_store_shared(&f.kept[tile], tell_kept(f, kept));
+    dzo_store_shared(&f.kept[ticket], tell_kept(f, kept));
   if (kept == 0 && !is_last)
     return;
-  uint64_t at = f.control->counts[turn] + kept_before(f, tile);
-  if (is_last && threadIdx.x == 0)
-    f.control->counts[turn ^ 1] = at + kept;
+  uint64_t at = place_kept(f, chunk.back, kept_before(f, ticket, kept), kept, is_last);
   for (uint32_t w = 0; w < warp; w++)
-    at += __popc(masks[w]);
-  if (keep)
-    append(f, e, id_of(chunk, i, row), at + __popc(mask & dzo_lanes_below()));
+    at += counts[w];
+#pragma unroll
+  for (unsigned k = 0; k < EACH; k++) {
+    if (keep >> k & 1)
+      append(f, e[k], id_of(chunk, begin + k * 32, row[k]),
+             at + __popc(masks[k] & dzo_lanes_below()));
+    at += __popc(masks[k]);
+  }
 }
 
 dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk) {
-  unsigned tiles = (chunk->edges + MSF_TILE - 1) / MSF_TILE;
-  if (tiles == 0)
+  unsigned blocks = (chunk->edges + EDGES - 1) / EDGES;
+  if (blocks == 0)
     return DZO_OK;
   f->chunks++;
   if (msf_is_direct(*f))
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<true>, tiles, MSF_TILE, *f, *chunk, f->turn));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<true>, blocks, MSF_TILE, *f, *chunk));
   else
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<false>, tiles, MSF_TILE, *f, *chunk, f->turn));
-  f->turn ^= 1;
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, filter<false>, blocks, MSF_TILE, *f, *chunk));
+  *(chunk->back ? &f->back_turn : &f->turn) ^= 1;
   return DZO_OK;
 }
 
-dzo_status msf_filter_count(msf_filter *f, uint64_t *to) {
-  return dzo_unit_copy(f->unit, 0, to, &f->control->counts[f->turn], sizeof *to);
+dzo_status msf_filter_count(msf_filter *f, msf_filter_tally *to) {
+  return dzo_unit_copy(f->unit, 0, to, &f->control->tally, sizeof *to);
 }
 
 /* ---- Vertices -------------------------------------------------------------------------------- */
@@ -223,7 +315,7 @@ dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices) {
     DZO_TRY(dzo_unit_fill(f->unit, 0, f->control, 0, sizeof *f->control));
     DZO_TRY(dzo_unit_fill(f->unit, 0, f->kept, 0,
                           (f->shape.chunk_edges / MSF_TILE + 1) * sizeof *f->kept));
-    f->turn = 0;
+    f->turn = f->back_turn = 0;
     f->chunks = 0;
   }
   if (vertices > f->vertices)

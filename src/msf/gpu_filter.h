@@ -2,11 +2,13 @@
 /* Copyright The dzo authors */
 /* A running forest on the GPU, against which edges are filtered that come chunk by chunk, each
  * once. Edges are columns of 32 bits: first the forest, then the batch of newer edges that it does
- * not rule out. The forest's Boruvka hierarchy stands beside it: node k of a level is a component,
- * its parent the component that it merged into, by the edge that it chose. The heaviest edge on the
- * path of the forest between two vertices is the heaviest on their climbs to the node where they
- * meet (V. King, "A simpler minimum spanning tree verification algorithm", 1997), so an edge is
- * ruled out if it comes after all of these. */
+ * not rule out. Where chunks come from both ends of what there is, those from the back are kept at
+ * the columns' other end, which grows downwards: so places are in the order of edges again. The
+ * forest's Boruvka hierarchy stands beside it: node k of a level is a component, its parent the
+ * component that it merged into, by the edge that it chose. The heaviest edge on the path of the
+ * forest between two vertices is the heaviest on their climbs to the node where they meet (V. King,
+ * "A simpler minimum spanning tree verification algorithm", 1997), so an edge is ruled out if it
+ * comes after all of these. */
 #ifndef DZO_MSF_GPU_FILTER_H
 #define DZO_MSF_GPU_FILTER_H
 
@@ -45,12 +47,20 @@ typedef struct msf_filter_shape {
   uint64_t flip; /* key ^ flip ascends in the order wanted */
 } msf_filter_shape;
 
+/* Edges in the columns, at their beginning and their end; which of the two words counts alternates
+ * from chunk to chunk of that side. */
+typedef struct msf_filter_tally {
+  uint64_t front[2], back[2];
+} msf_filter_tally;
+
 typedef struct msf_filter_control {
-  uint64_t counts[2];  /* edges in the columns; which of them alternates from chunk to chunk */
-  uint32_t tickets[2]; /* tiles of a chunk that blocks have taken; likewise */
+  msf_filter_tally tally;
+  uint32_t tickets[2]; /* tiles of a chunk that blocks have taken; of odd and even chunks */
   uint32_t made;       /* nodes above level 0 */
   uint32_t components; /* trees */
   uint32_t numbered;   /* edges of the forest whose ids are edge numbers: the first ones */
+  uint32_t edges;      /* of the forest; */
+  uint32_t front;      /* and of them, those at the front */
   uint32_t live[2];    /* rounds in turn: is there an edge between components? */
   uint32_t pending[4]; /* passes in turn: is there a node whose new component is not known? */
   uint64_t sums[2];    /* of the low and the high 32 bits of all keys */
@@ -63,6 +73,7 @@ typedef struct msf_filter {
   uint64_t vertices;
   uint64_t numbered; /* edges whose ids are edge numbers by now: the first ones, of the forest */
   bool loose;        /* from now on ordered edges do not come in order among equal keys */
+  bool both_ends;    /* chunks come from the back, too; for 32-bit keys in order */
   uint32_t *columns[MSF_COLUMNS]; /* [capacity] each, or NULL */
   msf_node *nodes;                /* [2 * room + 128] */
   uint64_t *names;                /* [room] or NULL */
@@ -74,7 +85,8 @@ typedef struct msf_filter {
   void *scratch;
   uint64_t scratch_bytes;
   msf_filter_control *control;
-  unsigned turn;        /* which of control->counts counts now */
+  unsigned turn;        /* which word of the tally counts now, of the front */
+  unsigned back_turn;   /* and of the back */
   uint32_t chunks;      /* filtered since the columns were empty */
   bool taken_in_second; /* which of first and second holds what was merged last */
 } msf_filter;
@@ -82,6 +94,7 @@ typedef struct msf_filter {
 /* Edges on their way: the upper parts of rows, whole rows, or a list. Device memory. */
 typedef struct msf_chunk {
   uint32_t edges;
+  bool back;                 /* it comes before all that came from the back, and after the rest */
   uint32_t rows;             /* 0: a list */
   uint32_t first_row;        /* the vertex of row 0 */
   const uint64_t *offsets;   /* [rows + 1] of whole rows, of which only upper arcs count; or NULL */
@@ -107,10 +120,11 @@ void msf_filter_place(msf_filter *f, dzo_unit *unit, const msf_filter_shape *sha
 dzo_status msf_filter_vertices(msf_filter *f, uint64_t vertices);
 /* Filter a chunk and append what is kept to the batch; there must be room. */
 dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk);
-/* Copy the number of edges in the columns to staging memory. */
-dzo_status msf_filter_count(msf_filter *f, uint64_t *to);
-/* The columns hold `count` edges: make them the forest of themselves. */
-dzo_status msf_filter_merge(msf_filter *f, uint64_t count);
+/* Copy the numbers of edges in the columns to staging memory. */
+dzo_status msf_filter_count(msf_filter *f, msf_filter_tally *to);
+/* The columns hold so many edges at the front, and at the back: make them the forest of themselves.
+ * `last`: all of it moves to the front, and no chunk follows. */
+dzo_status msf_filter_merge(msf_filter *f, uint64_t front, uint64_t back, bool last);
 /* After a merge of `count` edges: a bit for each, set if it is in the forest. *bits is device
  * memory, [count / 32]. */
 dzo_status msf_filter_taken(msf_filter *f, uint64_t count, uint32_t **bits);

@@ -141,17 +141,22 @@ dzo_status msf_forest_find(msf_ring *ring, const dzo_graph *g, uint64_t count, m
                           sizeof *ring->control));
   }
   DZO_TRY(msf_filter_labels(f, &found->labels));
+  DZO_TRY(dzo_unit_mark(ring->unit, MSF_RING_FILTERS, MSF_RING_MERGED));
+  DZO_TRY(dzo_unit_queue_after(ring->unit, MSF_RING_LOOKS, MSF_RING_MERGED));
   return sort_numbers(ring, g, found);
 }
 
 dzo_status msf_forest_fetch(msf_ring *ring, const dzo_graph *g, const msf_found *found,
                             dzo_msf *out) {
   uint32_t *sorted = found->sorted;
-  DZO_TRY(msf_ring_fetch_words(ring, found->labels, out->vertices, out->component_of));
+  /* While the numbers are sorted. */
+  DZO_TRY(
+      msf_ring_fetch_words(ring, MSF_RING_LOOKS, found->labels, out->vertices, out->component_of));
   if (found->bits <= 32)
     DZO_TRY(msf_ring_fetch(ring, &sorted, 1, out->count, widen, out->edges, NULL));
   else
-    DZO_TRY(msf_ring_fetch_words(ring, sorted, 2 * out->count, (uint32_t *)out->edges));
+    DZO_TRY(msf_ring_fetch_words(ring, MSF_RING_FILTERS, sorted, 2 * out->count,
+                                 (uint32_t *)out->edges));
   if (!found->summed)
     return sum_weights(ring, g, out);
   DZO_TRY(dzo_unit_wait(ring->unit, MSF_RING_FILTERS));

@@ -22,6 +22,9 @@ enum { FEW = 2048 }; /* components of which a block has a table: all edges ask f
  * hooked. */
 typedef struct merge {
   uint32_t edges;
+  uint32_t front;       /* of them, at the front of the columns; the others, at the end, lie */
+  uint32_t gap;         /* so much behind */
+  bool last;            /* the forest is to be all at the front */
   uint2 *pairs;         /* [edges] the components of each edge's ends */
   bool direct;          /* by key and place, not by rank: */
   uint32_t *ranks;      /* [edges] place in the total order; TAKEN: in the forest */
@@ -29,6 +32,11 @@ typedef struct merge {
 } merge;
 
 #define NO_EDGE UINT64_MAX
+
+/* Where edge i is in the columns. */
+static __device__ __forceinline__ uint32_t place_in_columns(const merge &m, uint32_t i) {
+  return i < m.front ? i : i + m.gap;
+}
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
@@ -47,11 +55,12 @@ static __device__ __forceinline__ uint32_t part_of(const msf_filter &f, part whi
 
 /* Above the numbers of the edges, in the order so far (NULL: as they stand), what they are sorted
  * by next. */
-static __global__ void spell(msf_filter f, part which, const uint64_t *order, uint64_t *out,
-                             uint32_t count) {
+static __global__ void spell(msf_filter f, merge m, part which, const uint64_t *order,
+                             uint64_t *out) {
+  uint32_t count = m.edges;
   for (uint32_t r = blockIdx.x * blockDim.x + threadIdx.x; r < count; r += gridDim.x * blockDim.x) {
     uint32_t i = order == NULL ? r : (uint32_t)order[r];
-    out[r] = (uint64_t)part_of(f, which, i) << 32 | i;
+    out[r] = (uint64_t)part_of(f, which, place_in_columns(m, i)) << 32 | i;
   }
 }
 
@@ -71,12 +80,12 @@ static int bits_of(uint64_t below) {
   return bits;
 }
 
-static dzo_status sort_by(const msf_filter &f, part which, int bits, uint64_t **order,
-                          uint32_t count) {
+static dzo_status sort_by(const msf_filter &f, const merge &m, part which, int bits,
+                          uint64_t **order) {
   uint64_t *out = *order == NULL ? f.first : *order;
   uint64_t *other = out == f.first ? f.second : f.first;
-  DZO_TRY(DZO_LAUNCH(f.unit, 0, spell, msf_blocks(f, count), 256, f, which, *order, out, count));
-  return dzo_gpu_sort_u64(f.unit, 0, f.scratch, f.scratch_bytes, out, other, count, 32, 32 + bits,
+  DZO_TRY(DZO_LAUNCH(f.unit, 0, spell, msf_blocks(f, m.edges), 256, f, m, which, *order, out));
+  return dzo_gpu_sort_u64(f.unit, 0, f.scratch, f.scratch_bytes, out, other, m.edges, 32, 32 + bits,
                           order);
 }
 
@@ -92,7 +101,7 @@ static dzo_status rank(msf_filter *filter, merge *m) {
   for (int i = 0; i < PARTS; i++) {
     int bits = i < MIN_NAME_HIGH && !f.shape.named ? bits_of(f.vertices) : 32;
     if (wanted[i])
-      DZO_TRY(sort_by(f, (part)i, bits, &order, m->edges));
+      DZO_TRY(sort_by(f, *m, (part)i, bits, &order));
   }
   uint64_t *other = order == f.first ? f.second : f.first;
   filter->taken_in_second = other == f.second;
@@ -111,8 +120,10 @@ static __global__ void start(msf_filter f, merge m) {
   for (uint32_t v = thread; v < f.vertices; v += threads) {
     f.nodes[v] = msf_node{NONE, NONE};
   }
-  for (uint32_t i = thread; i < m.edges; i += threads)
-    m.pairs[i] = make_uint2(f.columns[MSF_U][i], f.columns[MSF_V][i]);
+  for (uint32_t i = thread; i < m.edges; i += threads) {
+    uint32_t at = place_in_columns(m, i);
+    m.pairs[i] = make_uint2(f.columns[MSF_U][at], f.columns[MSF_V][at]);
+  }
 }
 
 /* The component that a good part of sampled edges between components touches, or NONE. All blocks
@@ -159,7 +170,7 @@ static __device__ __forceinline__ void offer_edge(uint64_t *best, uint64_t edge)
 template <bool DIRECT>
 static __device__ __forceinline__ uint64_t offer_of(const msf_filter &f, const merge &m,
                                                     uint32_t i) {
-  return DIRECT ? (uint64_t)f.columns[MSF_KEY][i] << 32 | i : m.ranks[i];
+  return DIRECT ? (uint64_t)f.columns[MSF_KEY][place_in_columns(m, i)] << 32 | i : m.ranks[i];
 }
 
 static __device__ __forceinline__ void offer_in_block(uint64_t *best, uint64_t offer) {
@@ -441,8 +452,7 @@ static __device__ uint32_t place_of(const msf_filter &f, bool taken) {
 
 /* The number of edges in the forest; and, where there are ranks, in place of each the edge's place,
  * or NONE. */
-static __global__ void __launch_bounds__(MSF_TILE)
-    place_taken(msf_filter f, merge m, unsigned turn) {
+static __global__ void __launch_bounds__(MSF_TILE) place_taken(msf_filter f, merge m) {
   uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x;
   bool taken = is_taken(f, m, i);
   uint32_t at = place_of(f, taken);
@@ -450,28 +460,39 @@ static __global__ void __launch_bounds__(MSF_TILE)
     m.ranks[i] = taken ? at : NONE;
   if (i + 1 == f.numbered)
     f.control->numbered = at + taken;
+  if (i + 1 == m.front)
+    f.control->front = at + taken;
   if (i + 1 == m.edges)
-    f.control->counts[turn] = at + taken;
+    f.control->edges = at + taken;
 }
 
 /* The links of the hierarchy tell ranks: let them tell keys, or places in the forest. */
 static __global__ void finish_links(msf_filter f, merge m) {
   uint32_t count = (uint32_t)f.vertices + f.control->made;
   bool direct = msf_is_direct(f);
+  uint32_t front = m.last ? UINT32_MAX : f.control->front;
+  uint32_t gap = (uint32_t)f.shape.capacity - f.control->edges;
   for (uint32_t k = blockIdx.x * blockDim.x + threadIdx.x; k < count; k += gridDim.x * blockDim.x) {
     msf_node *node = &f.nodes[k < f.vertices ? k : f.shape.room + (k - f.vertices)];
     if (node->parent == NONE)
       continue;
-    uint32_t rank = node->value;
-    if (rank == NONE)
+    uint32_t rank = node->value, i = rank == NONE ? NONE : m.perm[rank];
+    if (i == NONE)
       node->value = direct ? 0 : NONE;
+    else if (direct)
+      node->value = f.columns[MSF_KEY][place_in_columns(m, i)];
     else
-      node->value = direct ? f.columns[MSF_KEY][m.perm[rank]] : m.ranks[m.perm[rank]];
+      node->value = m.ranks[i] < front ? m.ranks[i] : m.ranks[i] + gap;
   }
 }
 
-static __global__ void __launch_bounds__(MSF_TILE)
-    gather(msf_filter f, merge m, const uint32_t *column, uint32_t *out) {
+/* Two columns at a time, or one, on their way to where the forest's edges belong. */
+typedef struct columns {
+  uint32_t *of[2];  /* NULL: none */
+  uint32_t *out[2]; /* gathered */
+} columns;
+
+static __global__ void __launch_bounds__(MSF_TILE) gather(msf_filter f, merge m, columns two) {
   uint32_t i = blockIdx.x * MSF_TILE + threadIdx.x, at = 0;
   bool taken = false;
   if (m.direct) {
@@ -481,8 +502,24 @@ static __global__ void __launch_bounds__(MSF_TILE)
     at = m.ranks[i];
     taken = at != NONE;
   }
-  if (taken)
-    out[at] = column[i];
+  for (int c = 0; c < 2; c++)
+    if (taken && two.of[c] != NULL)
+      two.out[c][at] = two.of[c][place_in_columns(m, i)];
+}
+
+/* The forest's columns take the place of those they were gathered from; and its edges are counted.
+ */
+static __global__ void put_back(msf_filter f, merge m, columns two) {
+  uint32_t edges = f.control->edges, front = m.last ? edges : f.control->front;
+  uint32_t gap = (uint32_t)f.shape.capacity - edges;
+  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < edges; i += gridDim.x * blockDim.x)
+    for (int c = 0; c < 2; c++)
+      if (two.of[c] != NULL)
+        two.of[c][i < front ? i : i + gap] = two.out[c][i];
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    f.control->tally.front[f.turn] = front;
+    f.control->tally.back[f.back_turn] = edges - front;
+  }
 }
 
 static dzo_status keep_taken(msf_filter *f, const merge &m) {
@@ -490,16 +527,17 @@ static dzo_status keep_taken(msf_filter *f, const merge &m) {
   DZO_TRY(DZO_LAUNCH(f->unit, 0, count_taken, tiles, MSF_TILE, *f, m));
   DZO_TRY(dzo_gpu_exclusive_sum_u32(f->unit, 0, f->scratch, f->scratch_bytes, f->tiles, f->tiles,
                                     tiles));
-  DZO_TRY(DZO_LAUNCH(f->unit, 0, place_taken, tiles, MSF_TILE, *f, m, f->turn));
+  DZO_TRY(DZO_LAUNCH(f->unit, 0, place_taken, tiles, MSF_TILE, *f, m));
   if (!m.direct)
     DZO_TRY(DZO_LAUNCH(f->unit, 0, finish_links, msf_blocks(*f, 2 * f->vertices), 256, *f, m));
   uint64_t most = f->vertices < m.edges ? f->vertices : m.edges;
   uint32_t *out = reinterpret_cast<uint32_t *>(m.pairs);
-  for (int i = 0; i < MSF_COLUMNS; i++) {
-    if (f->columns[i] == NULL)
+  for (int i = 0; i < MSF_COLUMNS; i += 2) {
+    columns two = {{f->columns[i], f->columns[i + 1]}, {out, out + f->shape.capacity}};
+    if (two.of[0] == NULL && two.of[1] == NULL)
       continue;
-    DZO_TRY(DZO_LAUNCH(f->unit, 0, gather, tiles, MSF_TILE, *f, m, f->columns[i], out));
-    DZO_TRY(dzo_unit_copy(f->unit, 0, f->columns[i], out, most * sizeof *out));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, gather, tiles, MSF_TILE, *f, m, two));
+    DZO_TRY(DZO_LAUNCH(f->unit, 0, put_back, msf_blocks(*f, most), 256, *f, m, two));
   }
   return DZO_OK;
 }
@@ -520,10 +558,18 @@ template <bool DIRECT> static dzo_status run_rounds(msf_filter *f, const merge &
                              THREADS, *f, m);
 }
 
-dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
+dzo_status msf_filter_merge(msf_filter *f, uint64_t front, uint64_t back, bool last) {
   if (f->vertices == 0)
     return DZO_OK;
-  merge m = {(uint32_t)count, NULL, false, NULL, NULL};
+  uint64_t count = front + back;
+  merge m = {(uint32_t)count,
+             (uint32_t)front,
+             (uint32_t)(f->shape.capacity - count),
+             last,
+             NULL,
+             false,
+             NULL,
+             NULL};
   DZO_TRY(dzo_unit_fill(f->unit, 0, &f->control->made, 0,
                         sizeof *f->control - offsetof(msf_filter_control, made)));
   DZO_TRY(prepare(f, &m));

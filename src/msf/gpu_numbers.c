@@ -127,7 +127,7 @@ static dzo_status begin(msf_numbers *n) {
   n->merges = n->ring->merges;
   DZO_TRY(msf_ring_forest(n->ring, &control));
   n->ring->filter.numbered = n->next = control->numbered;
-  n->end = n->ring->filter.vertices - control->components;
+  n->end = control->front;
   return dzo_unit_queue_after(n->ring->unit, MSF_RING_LOOKS, MSF_RING_MERGED);
 }
 

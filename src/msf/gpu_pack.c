@@ -55,6 +55,7 @@ uint64_t msf_slot_list_edges(uint64_t slot_bytes, unsigned key_bytes) {
 
 static msf_chunk whole_chunk(const msf_packed *p, const char *memory) {
   return (msf_chunk){.edges = p->edges,
+                     .back = p->back,
                      .rows = p->rows,
                      .first_row = p->first_row,
                      .offsets = (const uint64_t *)(const void *)(memory + p->starts),
@@ -68,6 +69,7 @@ msf_chunk msf_packed_chunk(const msf_packed *p, const char *memory) {
     return whole_chunk(p, memory);
   const bool rows = p->rows > 0;
   return (msf_chunk){.edges = p->edges,
+                     .back = p->back,
                      .rows = p->rows,
                      .first_row = p->first_row,
                      .starts = rows ? (const uint32_t *)(const void *)(memory + p->starts) : NULL,

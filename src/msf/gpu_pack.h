@@ -22,6 +22,7 @@ typedef struct msf_packed {
   uint32_t first_row;
   uint64_t first_id;
   bool keyed;
+  bool back;      /* of the graph's end, from which chunks come in descending order */
   bool overflow;  /* the slot was too short, or places in a row */
   double seconds; /* that packing took */
   uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */

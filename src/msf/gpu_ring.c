@@ -18,7 +18,10 @@ _Static_assert((int)(ARRIVED + LANES) <= (int)MSF_RING_MERGED, "marks of their o
  * where they lie, and long copies waste less of the bus. */
 enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21 };
 enum { UNITS_MIN = 1 << 6 };
-enum { SHORT_RING = 32 }; /* slots on the device */
+enum { SHORT_RING = 32 };  /* slots on the device */
+enum { NEWS_BYTES = 512 }; /* of staging memory, for tallies and the control block */
+_Static_assert(MSF_GROUPS * sizeof(msf_filter_tally) + sizeof(msf_filter_control) <= NEWS_BYTES,
+               "room for the news");
 
 /* Staging memory: slots for whole rows, which only need it on the way back; and how much of it for
  * a thread that packs. */
@@ -169,7 +172,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
   uint64_t mask_words = words_of_masks(shape);
   DZO_TRY(dzo_unit_workspace(unit, msf_ring_bytes(shape), &memory));
   DZO_TRY(dzo_unit_staging(
-      unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + 256 + shape->extra,
+      unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + NEWS_BYTES + shape->extra,
       &staging));
   *ring = (msf_ring){.unit = unit,
                      .slot_bytes = slot_bytes,
@@ -183,9 +186,10 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .device_bytes = slots_bytes(shape),
                      .mask_words = mask_words,
                      .enough = enough_of(shape)};
-  ring->counts = (uint64_t *)(void *)(ring->staging + shape->slots * slot_bytes);
-  ring->control = (msf_filter_control *)(void *)(ring->counts + MSF_GROUPS);
-  ring->masks = (uint32_t *)(void *)(ring->counts + 256 / sizeof *ring->counts);
+  char *news = ring->staging + shape->slots * slot_bytes;
+  ring->tallies = (msf_filter_tally *)(void *)news;
+  ring->control = (msf_filter_control *)(void *)(ring->tallies + MSF_GROUPS);
+  ring->masks = (uint32_t *)(void *)(news + NEWS_BYTES);
   ring->extra = ring->masks + shape->slots * mask_words;
   msf_filter_place(&ring->filter, unit, &shape->filter, memory);
   return DZO_OK;
@@ -230,8 +234,11 @@ static void leave_copies(msf_ring *ring) {
 static dzo_status count_group(msf_ring *ring) {
   DZO_TRY(dzo_unit_wait_mark(ring->unit, mark_of(FILTERED, ring->counted)));
   DZO_TRY(retain_until(ring, group_at(ring, ring->counted)->end));
-  ring->known = ring->counts[ring->counted % MSF_GROUPS];
-  uint64_t end = group_at(ring, ring->counted)->end;
+  const msf_ring_group *group = group_at(ring, ring->counted);
+  const msf_filter_tally *tally = &ring->tallies[ring->counted % MSF_GROUPS];
+  ring->known_back = tally->back[group->back_turn];
+  ring->known = tally->front[group->turn] + ring->known_back;
+  uint64_t end = group->end;
   ring->counted++;
   ring->counted_end = end;
   while (ring->copied < ring->copies && ring->copy_ends[ring->copied % MSF_GROUPS] <= end)
@@ -243,9 +250,10 @@ static dzo_status close_group(msf_ring *ring) {
   while (ring->closed - ring->counted >= MSF_GROUPS)
     DZO_TRY(count_group(ring));
   uint64_t group = ring->closed;
-  DZO_TRY(msf_filter_count(&ring->filter, &ring->counts[group % MSF_GROUPS]));
+  DZO_TRY(msf_filter_count(&ring->filter, &ring->tallies[group % MSF_GROUPS]));
   DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, mark_of(FILTERED, group)));
-  *group_at(ring, group) = (msf_ring_group){ring->filtered, ring->open_edges};
+  *group_at(ring, group) =
+      (msf_ring_group){ring->filtered, ring->open_edges, ring->filter.turn, ring->filter.back_turn};
   ring->open_edges = 0;
   ring->closed++;
   return DZO_OK;
@@ -327,11 +335,11 @@ static dzo_status count_reached(msf_ring *ring) {
 static bool may_close(const msf_ring *ring) { return ring->closed - ring->counted < MSF_GROUPS; }
 
 /* Merge what is counted, which must be all that was filtered. */
-static dzo_status merge_counted(msf_ring *ring) {
-  uint64_t count = ring->known;
+static dzo_status merge_counted(msf_ring *ring, bool last) {
+  uint64_t count = ring->known, back = ring->known_back;
   if (ring->before_merge != NULL)
     DZO_TRY(ring->before_merge(ring->merge_argument));
-  DZO_TRY(msf_filter_merge(&ring->filter, count));
+  DZO_TRY(msf_filter_merge(&ring->filter, count - back, back, last));
   DZO_TRY(dzo_unit_copy(ring->unit, FILTERS, ring->control, ring->filter.control,
                         sizeof *ring->control));
   DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, MSF_RING_MERGED));
@@ -379,7 +387,7 @@ dzo_status msf_ring_go_on(msf_ring *ring) {
     } else if (open || ring->counted < ring->closed) {
       return DZO_OK;
     } else {
-      DZO_TRY(merge_counted(ring));
+      DZO_TRY(merge_counted(ring, false));
     }
   }
 }
@@ -406,7 +414,7 @@ dzo_status msf_ring_settle(msf_ring *ring, uint64_t *count) {
 dzo_status msf_ring_merge(msf_ring *ring) {
   uint64_t count;
   DZO_TRY(msf_ring_settle(ring, &count));
-  return merge_counted(ring);
+  return merge_counted(ring, true);
 }
 
 void msf_ring_merge_soon(msf_ring *ring) { ring->due = true; }
@@ -429,7 +437,7 @@ dzo_status msf_ring_restart(msf_ring *ring) {
   DZO_TRY(msf_ring_settle(ring, &count));
   ring->filter.vertices = 0;
   ring->filter.loose = false;
-  ring->known = 0;
+  ring->known = ring->known_back = 0;
   return msf_filter_vertices(&ring->filter, vertices);
 }
 

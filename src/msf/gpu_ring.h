@@ -16,8 +16,9 @@ enum { MSF_GROUPS = 8, MSF_SLOTS_MAX = 112, MSF_FLIGHTS = 256 };
 enum { MSF_RING_FILTERS = 0, MSF_RING_COPIES = 1, MSF_RING_LOOKS = 3, MSF_RING_MERGED = 26 };
 
 typedef struct msf_ring_group {
-  uint64_t end;   /* the chunk after its last */
-  uint64_t edges; /* filtered in it */
+  uint64_t end;             /* the chunk after its last */
+  uint64_t edges;           /* filtered in it */
+  unsigned turn, back_turn; /* the filter's, behind it */
 } msf_ring_group;
 
 /* A chunk that was sent. */
@@ -44,7 +45,7 @@ typedef struct msf_ring {
   uint64_t device_bytes;
   uint64_t next_at;                /* where the next one is placed, if it fits */
   msf_flight flights[MSF_FLIGHTS]; /* chunk c is in c % MSF_FLIGHTS */
-  uint64_t *counts;                /* staging, [MSF_GROUPS] edges in the columns after each group */
+  msf_filter_tally *tallies;       /* staging, [MSF_GROUPS] edges in the columns after each group */
   msf_ring_group groups[MSF_GROUPS];
   uint64_t closed;                /* groups so far */
   uint64_t counted;               /* of them, those whose count is known */
@@ -55,6 +56,7 @@ typedef struct msf_ring {
   uint64_t submitted;             /* chunks */
   uint64_t filtered;              /* of them, those that the GPU was told to filter */
   uint64_t known;                 /* edges in the columns at most, after the last group counted */
+  uint64_t known_back;            /* of them, at the back */
   uint64_t open_edges;            /* filtered in the group that is not closed */
   uint64_t enough;                /* edges in the columns that are worth a merge */
   bool due;                       /* a merge is, as soon as it is known of how many edges */
@@ -115,7 +117,7 @@ dzo_status msf_ring_reclaim(msf_ring *ring);
 bool msf_ring_left(const msf_ring *ring);
 /* Do what can be done without waiting. */
 dzo_status msf_ring_go_on(msf_ring *ring);
-/* Make what has come the forest of itself. */
+/* Make what has come the forest of itself; no chunk from the back may follow. */
 dzo_status msf_ring_merge(msf_ring *ring);
 /* The same, but of what was filtered by now, and without waiting. */
 void msf_ring_merge_soon(msf_ring *ring);
@@ -142,7 +144,8 @@ typedef void (*msf_take_fn)(void *argument, const msf_piece *piece, uint64_t beg
  * there. */
 dzo_status msf_ring_fetch(msf_ring *ring, uint32_t *const *columns, int number, uint64_t count,
                           msf_take_fn take, void *argument, uint64_t *answers);
-/* Bring device words to the host. */
-dzo_status msf_ring_fetch_words(msf_ring *ring, uint32_t *words, uint64_t count, uint32_t *to);
+/* Bring device words to the host, by this queue. */
+dzo_status msf_ring_fetch_words(msf_ring *ring, int queue, uint32_t *words, uint64_t count,
+                                uint32_t *to);
 
 #endif

@@ -5,16 +5,18 @@
 #include "msf/gpu_stream.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/item.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/random.h"
 #include "device/transfer.h"
 #include "msf/cpu.h"
 #include "msf/gpu_forest.h"
 #include "msf/gpu_numbers.h"
-#include "msf/gpu_tail.h"
 #include "msf/hybrid.h"
 #include "split/belt.h"
 
@@ -38,10 +40,11 @@ typedef struct graph_stream {
   uint64_t all_chunks;   /* likewise */
   double pack_seconds;   /* of all threads */
   msf_choice whole_rows; /* of a graph in memory that the bus may fetch them from */
-  msf_packer front;      /* then: rows that the bus fetches, */
-  msf_tail tail;         /* and those that threads pack meanwhile */
-  uint64_t whole;        /* chunks of whole rows sent */
-  msf_numbers numbers;   /* looked up before the end */
+  msf_ends_plan plan;    /* then: who sends what */
+  msf_ends ends;
+  uint64_t whole;      /* chunks of whole rows sent */
+  uint64_t looking;    /* some threads are to look numbers up, accessed atomically */
+  msf_numbers numbers; /* looked up before the end */
   uint64_t early_numbers;
   double clock;    /* when the step that runs began */
   char steps[128]; /* done, and their milliseconds */
@@ -69,18 +72,23 @@ static msf_packed *packed_at(const graph_stream *s, uint64_t chunk) {
 
 /* Chunk `chunk` of the belt. */
 static void pack_chunk(graph_stream *s, uint64_t chunk, int thread) {
-  if (by_rows(s))
-    msf_tail_pack(&s->tail, &s->packer, s->tail.begin + chunk, thread);
-  else
-    msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, s->base + chunk),
-             packed_at(s, chunk));
+  msf_pack(&s->packer, chunk, thread, msf_ring_slot(&s->ring, s->base + chunk),
+           packed_at(s, chunk));
   dzo_belt_made(s->belt, chunk);
+}
+
+/* The part of all edges that was sent in this pass, if vertices have no order: the later a row, the
+ * fewer of its arcs lead upwards. */
+static double seen(const graph_stream *s) {
+  if (by_rows(s))
+    return msf_ends_seen(&s->ends);
+  double rest = 1 - (double)s->units / (double)(s->graph->arcs + s->graph->vertices);
+  return 1 - rest * rest;
 }
 
 /* Will most of the forest stay? */
 static bool is_late(const graph_stream *s) {
-  return s->packer.packing != MSF_PACK_LIGHT &&
-         s->units >= (s->graph->arcs + s->graph->vertices) / 20 * 9;
+  return s->packer.packing != MSF_PACK_LIGHT && seen(s) > 0.55;
 }
 
 /* Until copies have left their slots; the GPU must not wait for this thread meanwhile. */
@@ -90,8 +98,10 @@ static dzo_status release_slots(graph_stream *s) {
     DZO_TRY(msf_numbers_go_on(&s->numbers, is_late(s)));
   }
   DZO_TRY(msf_ring_reclaim(&s->ring));
-  if (by_rows(s))
-    return DZO_OK; /* no chunk is in a slot */
+  if (by_rows(s)) {
+    msf_ends_release(&s->ends, msf_ring_released(&s->ring));
+    return DZO_OK;
+  }
   uint64_t released = msf_ring_released(&s->ring);
   dzo_belt_release(s->belt, released > s->base ? released - s->base : 0);
   return DZO_OK;
@@ -116,15 +126,19 @@ static dzo_status await_chunk(graph_stream *s, uint64_t chunk) {
   }
 }
 
-/* The last rows have few upper arcs: a merge after this part, in twentieths, runs while they are
- * sent, and leaves little for the one that all wait for. Threads that pack the tail send it in no
- * time, so that numbers must be looked up before. */
+/* A merge that runs while the last edges are sent leaves little for the one that all wait for, and
+ * numbers can be looked up meanwhile: earlier where threads that pack bring the end soon. */
 static void merge_early(graph_stream *s) {
-  uint64_t part = s->tail.packed != NULL ? 11 : by_rows(s) ? 14 : 13;
-  if (!s->early || s->units < (s->graph->arcs + s->graph->vertices) / 20 * part)
+  if (!s->early || seen(s) < (by_rows(s) && s->plan.packed > 0 ? 0.8 : 0.88))
     return;
   msf_ring_merge_soon(&s->ring);
+  dzo_store_u64(&s->looking, 1);
   s->early = false;
+}
+
+/* Chunks on their way at most, so that threads learn soon which slots are free. */
+static uint64_t chunks_ahead(const graph_stream *s) {
+  return by_rows(s) ? MSF_GROUPS - 2 : s->ring.slots / 2;
 }
 
 static dzo_status send_one(graph_stream *s, const msf_packed *packed) {
@@ -139,7 +153,7 @@ static dzo_status send_one(graph_stream *s, const msf_packed *packed) {
   s->whole += packed->whole != NULL;
   s->units += packed->units;
   DZO_TRY(msf_ring_submit(&s->ring, packed));
-  while (s->ring.submitted - msf_ring_released(&s->ring) > s->ring.slots / 2)
+  while (s->ring.submitted - msf_ring_released(&s->ring) > chunks_ahead(s))
     DZO_TRY(release_slots(s));
   merge_early(s);
   DZO_TRY(msf_numbers_go_on(&s->numbers, is_late(s)));
@@ -160,46 +174,36 @@ static dzo_status send_chunks(graph_stream *s) {
   return DZO_OK;
 }
 
-/* A chunk of the tail; where nobody has begun with it, the bus had better not wait. */
-static const msf_packed *tail_chunk(graph_stream *s, uint64_t chunk) {
-  msf_packed *packed = &s->tail.packed[chunk];
-  uint64_t mine;
-  while (dzo_belt_look(s->belt, chunk) == DZO_BELT_UNCLAIMED)
-    if (dzo_belt_try_claim(s->belt, &mine)) {
-      msf_pack_whole(&s->packer, s->tail.begin + mine, &s->tail.packed[mine]);
-      dzo_belt_made(s->belt, mine);
-    }
-  dzo_belt_wait(s->belt, chunk);
-  return packed;
+static dzo_status send_rows(graph_stream *s) {
+  msf_packed packed;
+  while (msf_ends_next(&s->ends, s->ring.submitted, &packed))
+    DZO_TRY(send_one(s, &packed));
+  return DZO_OK;
 }
 
-static dzo_status send_rows(graph_stream *s) {
-  uint64_t chunks = msf_packer_chunks(&s->front);
-  if (s->tail.packed != NULL)
-    chunks = s->tail.begin * s->packer.units / s->front.units;
-  for (uint64_t chunk = 0; chunk < chunks; chunk++) {
-    msf_packed packed;
-    msf_pack_whole(&s->front, chunk, &packed);
-    DZO_TRY(send_one(s, &packed));
-  }
-  for (uint64_t chunk = 0; chunk < s->chunks; chunk++)
-    DZO_TRY(send_one(s, tail_chunk(s, chunk)));
-  return DZO_OK;
+/* Until the bus and the threads meet; some look numbers up when most edges were sent. */
+static void pack_rows(graph_stream *s, int thread, int threads) {
+  bool looks = thread <= threads / 4;
+  msf_forest_touch(s->out, thread - 1, threads - 1);
+  while (s->plan.packed > 0 && !(looks && dzo_load_u64(&s->looking) != 0) &&
+         msf_ends_pack(&s->ends, thread))
+    continue;
 }
 
 static void work(void *argument, int thread, int threads) {
   graph_stream *s = argument;
   if (thread == 0) {
     s->status = by_rows(s) ? send_rows(s) : send_chunks(s);
-    dzo_belt_stop(s->belt);
+    dzo_belt_stop(by_rows(s) ? s->ends.belt : s->belt);
     msf_numbers_stop(&s->numbers);
     return;
   }
   uint64_t chunk;
   if (by_rows(s))
-    msf_forest_touch(s->out, thread - 1, threads - 1);
-  while (dzo_belt_claim(s->belt, &chunk))
-    pack_chunk(s, chunk, thread);
+    pack_rows(s, thread, threads);
+  else
+    while (dzo_belt_claim(s->belt, &chunk))
+      pack_chunk(s, chunk, thread);
   /* Looks are all over the memory, which the bus reads, too: more threads would slow it down. */
   if (thread <= threads / 2)
     msf_numbers_work(&s->numbers);
@@ -207,38 +211,25 @@ static void work(void *argument, int thread, int threads) {
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/* Staging memory behind the ring's: for two passes, for numbers, and the tail's arena. */
-static uint64_t extra_bytes(const graph_stream *s) {
+/* Staging memory behind the ring's: for two passes, for numbers, and for both ends. */
+static uint64_t extra_bytes(const graph_stream *s, uint64_t units) {
   uint64_t hybrid = s->two_passes ? rounded(msf_hybrid_bytes(s->graph)) : 0;
-  return hybrid + rounded(msf_numbers_bytes(s->graph)) + s->tail.arena_bytes;
+  return hybrid + rounded(msf_numbers_bytes(s->graph)) +
+         msf_ends_bytes(&s->packer, units, &s->plan, s->context->threads);
 }
 
 static void *extra_of(const graph_stream *s) {
   return (char *)s->ring.extra + (s->twice_open ? rounded(msf_hybrid_bytes(s->graph)) : 0);
 }
 
-/* Chunks of the tail: some for each thread; but each costs the thread that sends them all some
- * calls.
- */
-static uint64_t tail_units(const graph_stream *s, uint64_t most) {
-  enum { LEAST = 1 << 17, MOST = 1 << 20, EACH = 8 };
-  uint64_t units = s->graph->arcs + s->graph->vertices - s->tail.first;
-  uint64_t wanted = units / (EACH * (uint64_t)s->context->threads), chosen = LEAST;
-  while (chosen < MOST && 2 * chosen <= wanted)
-    chosen *= 2;
-  return chosen < most ? chosen : most;
-}
-
 static dzo_status open_rows(graph_stream *s) {
-  uint64_t units = s->packer.units;
-  s->front = s->packer;
-  if (s->tail.arena_bytes > 0 && s->tail.packed == NULL) {
-    s->packer.units = tail_units(s, units);
-    char *arena = (char *)extra_of(s) + rounded(msf_numbers_bytes(s->graph));
-    DZO_TRY(msf_tail_open(&s->tail, s->context, &s->packer, units, arena));
-  }
-  s->chunks = s->tail.packed != NULL ? s->tail.end - s->tail.begin : 0;
-  return DZO_OK;
+  const msf_ends_plan one_end = {0};
+  if (s->ring.filter.loose)
+    s->plan = one_end;
+  s->ring.filter.both_ends = s->plan.packed > 0 || s->plan.fetched > 0;
+  char *memory = (char *)extra_of(s) + rounded(msf_numbers_bytes(s->graph));
+  msf_ends_close(&s->ends);
+  return msf_ends_open(&s->ends, s->context, &s->packer, &s->plan, memory);
 }
 
 /* One pass over the graph, in chunks of `units`. */
@@ -258,8 +249,8 @@ static dzo_status send_pass(graph_stream *s, msf_packing packing, uint64_t units
     DZO_TRY(msf_forest_room(s->context, s->out));
   if (packing != MSF_PACK_LIGHT)
     DZO_TRY(msf_numbers_open(&s->numbers, &s->ring, s->graph, extra_of(s)));
-  uint64_t slots = by_rows(s) ? s->chunks + 1 : s->ring.slots;
-  DZO_TRY(dzo_belt_create(s->context, s->chunks, (uint32_t)slots, &s->belt));
+  if (!by_rows(s))
+    DZO_TRY(dzo_belt_create(s->context, s->chunks, s->ring.slots, &s->belt));
   dzo_team_run(s->context->threads, work, s);
   dzo_belt_destroy(s->belt);
   s->belt = NULL;
@@ -339,7 +330,6 @@ static msf_ring_shape shape_of(const graph_stream *s) {
                           .whole = s->whole_rows != MSF_NEVER && !s->two_passes,
                           .key_bytes = s->packer.key_bytes,
                           .lists = s->packer.lists,
-                          .extra = extra_bytes(s),
                           .threads = s->context->threads};
 }
 
@@ -351,6 +341,7 @@ static dzo_status open_stream(graph_stream *s, uint64_t *units) {
                     (unsigned long long)g->vertices);
   msf_ring_shape shape = shape_of(s);
   DZO_TRY(msf_ring_fit(&shape, s->ring.unit));
+  shape.extra = extra_bytes(s, shape.units);
   DZO_TRY(msf_ring_open(&s->ring, s->ring.unit, &shape));
   DZO_TRY(msf_filter_vertices(&s->ring.filter, g->vertices));
   *units = shape.units;
@@ -379,30 +370,50 @@ static void tell_plan(const graph_stream *s, dzo_msf *out) {
       (unsigned long long)s->early_numbers, s->steps, 1e3 * s->pack_seconds);
 }
 
+static int compare_keys(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+enum { KEYS_LOOKED_AT = 1024 };
+#define EQUAL_KEYS 0.02
+
+/* Are two edges likely to be of equal key? From both ends, many ties are left to the merges. */
+static bool are_keys_few(const dzo_graph *g) {
+  uint64_t keys[KEYS_LOOKED_AT], equal = 0, run = 0;
+  if (g->keys32 == NULL && g->keys64 == NULL)
+    return true;
+  for (uint64_t i = 0; i < KEYS_LOOKED_AT; i++)
+    keys[i] = dzo_arc_key(g, dzo_random_word(g->arcs, i) % g->arcs);
+  qsort(keys, KEYS_LOOKED_AT, sizeof *keys, compare_keys);
+  for (uint64_t i = 1; i < KEYS_LOOKED_AT; i++) {
+    run = keys[i] == keys[i - 1] ? run + 1 : 0;
+    equal += 2 * run;
+  }
+  return (double)equal > EQUAL_KEYS * KEYS_LOOKED_AT * KEYS_LOOKED_AT;
+}
+
 static double bus_rate(const dzo_unit *unit) {
   return unit->bus_rate > 0 ? unit->bus_rate : msf_expected_rates(1, true).bus_bytes;
 }
 
-/* Of the last rows, one arc in forty leads upwards where vertices have no order: threads pack them
- * even where the GPU is to solve, and the bus. */
-#define LEAST_TAIL 0.05
+/* So many of the last rows and arcs are left to the threads even where the GPU is to solve, and the
+ * bus: of them, one arc in thirteen leads upwards where vertices have no order. */
+#define LEAST_PACKED 0.15
+/* Where the GPU has little memory, and merges often in the beginning, rows from the back, with few
+ * edges, come in turn with those from the front. */
+#define FETCHED_BACK 0.35
 
-/* Which rows are threads to pack of a graph in pinned memory, while the bus fetches the others? */
-static void plan_tail(graph_stream *s, msf_tail_limits limits) {
-  enum { ARENA = 10 << 20 }; /* bytes a thread: pinning them takes as long as copying them often */
-  msf_rates rates = msf_expected_rates(s->context->threads, true);
-  double arcs = (double)s->graph->arcs;
-  s->tail.first = UINT64_MAX;
-  if (s->whole_rows == MSF_NEVER || s->graph->arcs == 0)
+/* What comes from the back of a graph in pinned memory. */
+static void plan_ends(graph_stream *s, const msf_stream_ways *ways) {
+  const dzo_graph *g = s->graph;
+  double seconds = (double)g->arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
+  if (s->whole_rows == MSF_NEVER || ways->both_ends == MSF_NEVER || s->two_passes || g->arcs == 0)
     return;
-  if (limits.arc == 0) {
-    limits = (msf_tail_limits){.arc = 1 / rates.packed_arcs,
-                               .row = 1 / rates.packed_rows,
-                               .part = s->whole_rows == MSF_ALWAYS ? LEAST_TAIL : 1,
-                               .bytes = (uint64_t)s->context->threads * ARENA};
-    limits.whole = arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
-  }
-  msf_tail_plan(&s->tail, s->graph, s->packer.key_bytes, &limits);
+  if (ways->both_ends == MSF_ALWAYS)
+    s->plan = ways->ends;
+  else if (msf_ends_time(1, seconds) < seconds && !are_keys_few(g))
+    s->plan.packed = s->whole_rows == MSF_ALWAYS ? LEAST_PACKED : 1;
 }
 
 /* Do two passes promise to be faster, at this rate of the bus? */
@@ -466,26 +477,28 @@ dzo_status msf_solve_in_ways(dzo_unit *unit, const dzo_graph *graph, bool maximu
   if (ways.whole_rows != MSF_NEVER && msf_is_pinned(unit, graph))
     s.whole_rows = ways.whole_rows;
   plan_passes(&s, ways.two_passes);
-  plan_tail(&s, ways.tail);
+  plan_ends(&s, &ways);
   dzo_status status = run(&s, ways, out);
   if (status != DZO_OK)
     msf_ring_abandon(&s.ring);
   dzo_belt_destroy(s.belt);
   msf_numbers_close(&s.numbers);
-  msf_tail_close(&s.tail);
+  msf_ends_close(&s.ends);
   dzo_free(s.packed);
   dzo_free(s.packer.decoded);
   return status;
 }
 
 dzo_status msf_solve_streamed(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
-  msf_stream_ways ways = {.two_passes = MSF_NEVER, .whole_rows = MSF_ALWAYS};
+  msf_stream_ways ways = {
+      .two_passes = MSF_NEVER, .whole_rows = MSF_ALWAYS, .both_ends = MSF_BY_RATES};
   return msf_solve_in_ways(unit, graph, maximum, ways, out);
 }
 
 dzo_status msf_solve_hybrid(dzo_unit *unit, const dzo_graph *graph, bool maximum, dzo_msf *out) {
   msf_estimate e = msf_estimate_graph(unit->context, graph);
-  msf_stream_ways ways = {.two_passes = MSF_BY_RATES, .whole_rows = MSF_BY_RATES};
+  msf_stream_ways ways = {
+      .two_passes = MSF_BY_RATES, .whole_rows = MSF_BY_RATES, .both_ends = MSF_BY_RATES};
   if (msf_fastest(&e) != DZO_DEVICE_CPU)
     return msf_solve_in_ways(unit, graph, maximum, ways, out);
   DZO_TRY(msf_solve_cpu(unit->context, graph, maximum, out));

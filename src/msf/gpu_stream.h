@@ -6,7 +6,7 @@
 #define DZO_MSF_GPU_STREAM_H
 
 #include "device/device.h"
-#include "msf/gpu_tail.h"
+#include "msf/gpu_ends.h"
 #include "msf/result.h"
 
 /* What may be done in two ways. */
@@ -15,7 +15,8 @@ typedef enum msf_choice { MSF_NEVER, MSF_ALWAYS, MSF_BY_RATES } msf_choice;
 typedef struct msf_stream_ways {
   msf_choice two_passes; /* the CPU drops edges that the GPU need not see, in graphs for that */
   msf_choice whole_rows; /* the bus fetches rows as they are, from graphs in pinned memory */
-  msf_tail_limits tail;  /* for tests; zeros: by the rates */
+  msf_choice both_ends;  /* whole rows come from the back, too, where threads may pack some: */
+  msf_ends_plan ends;    /* if always, as this says */
 } msf_stream_ways;
 
 /* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is

@@ -143,7 +143,7 @@ static dzo_status merge(source_stream *s) {
   if (status == DZO_OK)
     status = msf_filter_taken(&s->ring.filter, count, &taken);
   if (status == DZO_OK)
-    status = msf_ring_fetch_words(&s->ring, taken, words, bits);
+    status = msf_ring_fetch_words(&s->ring, MSF_RING_FILTERS, taken, words, bits);
   if (status == DZO_OK && count != s->mirror.count)
     status = dzo_fail(s->context, DZO_E_INTERNAL, "the mirror of a stream differs from it");
   if (status == DZO_OK)
@@ -368,7 +368,8 @@ static dzo_status make_result(source_stream *s, dzo_msf *out) {
     return DZO_E_MEMORY;
   uint32_t *labels;
   DZO_TRY(msf_filter_labels(&s->ring.filter, &labels));
-  DZO_TRY(msf_ring_fetch_words(&s->ring, labels, out->vertices, out->component_of));
+  DZO_TRY(
+      msf_ring_fetch_words(&s->ring, MSF_RING_FILTERS, labels, out->vertices, out->component_of));
   fill_edges(s, out);
   out->device = s->hybrid ? DZO_DEVICE_HYBRID : DZO_DEVICE_CUDA;
   (void)snprintf(

@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 #include "graph/resident.h"
-#include "msf/gpu_tail.h"
+#include "msf/gpu_ends.h"
 
 enum { SHARED_VERTICES = 1 << 16 }; /* from so many on, every thread has work */
 
@@ -41,7 +41,7 @@ msf_estimate msf_estimate_times(const msf_rates *r, uint64_t vertices, uint64_t 
   /* Two merges are waited for; a few edges a vertex are sent, as lists. */
   double sending = 2.5 * n * (12.0 + key_bytes) / r->bus_bytes, picking = m / r->picked_arcs;
   e.twice = rest + 0.5 * n / r->gpu_vertices + larger(sending, picking);
-  e.mixed = pinned ? rest + larger(gpu, msf_tail_time(packing, whole)) : e.cuda;
+  e.mixed = pinned ? rest + larger(gpu, msf_ends_time(packing, whole)) : e.cuda;
   e.hybrid = smaller(e.mixed, e.twice);
   return e;
 }

@@ -98,13 +98,13 @@ dzo_status msf_filter_chunk(msf_filter *f, const msf_chunk *chunk) {
   return missing(f->unit);
 }
 
-dzo_status msf_filter_count(msf_filter *f, uint64_t *to) {
+dzo_status msf_filter_count(msf_filter *f, msf_filter_tally *to) {
   (void)to;
   return missing(f->unit);
 }
 
-dzo_status msf_filter_merge(msf_filter *f, uint64_t count) {
-  (void)count;
+dzo_status msf_filter_merge(msf_filter *f, uint64_t front, uint64_t back, bool last) {
+  (void)front, (void)back, (void)last;
   return missing(f->unit);
 }
 

@@ -96,6 +96,18 @@ void dzo_belt_release(dzo_belt *belt, uint64_t chunk) {
   pthread_mutex_unlock(&belt->lock);
 }
 
+bool dzo_belt_limit(dzo_belt *belt, uint64_t chunks) {
+  pthread_mutex_lock(&belt->lock);
+  bool is = belt->claimed <= chunks;
+  if (is && chunks < belt->chunks) {
+    belt->chunks = chunks;
+    if (is_over(belt))
+      pthread_cond_broadcast(&belt->freed);
+  }
+  pthread_mutex_unlock(&belt->lock);
+  return is;
+}
+
 void dzo_belt_stop(dzo_belt *belt) {
   pthread_mutex_lock(&belt->lock);
   belt->stopped = true;

@@ -34,6 +34,8 @@ dzo_belt_state dzo_belt_look(dzo_belt *belt, uint64_t chunk);
 void dzo_belt_wait(dzo_belt *belt, uint64_t chunk);
 /* The slots of all chunks before `chunk` are free. */
 void dzo_belt_release(dzo_belt *belt, uint64_t chunk);
+/* From now on there are at most so many chunks; false if more are claimed already. */
+bool dzo_belt_limit(dzo_belt *belt, uint64_t chunks);
 /* From now on there are no more chunks to claim. */
 void dzo_belt_stop(dzo_belt *belt);
 
