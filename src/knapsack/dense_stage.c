@@ -8,7 +8,7 @@
 #define PASS_BYTES 3.3e12 /* or so many bytes of the rows, whichever takes longer */
 #define STEP_BEGIN 15e-6  /* seconds */
 #define PASS_BEGIN 8e-6
-enum { RESIDENT = 3, LEAST_ROWS = 4 }; /* blocks a multiprocessor; rows of a block for each item */
+enum { RESIDENT = 3, MOST_BLOCKS = 12 }; /* of a multiprocessor: at once, one after another */
 
 static uint32_t columns_of(const dense_pass *p) {
   return DENSE_PASS_BITS / p->items * DENSE_PASS_LANES * DENSE_PASS_WARPS;
@@ -38,8 +38,15 @@ static bool set_shifts(const dense_plan *plan, uint32_t level, dense_pass *p) {
   return halo <= columns_of(p) / 2;
 }
 
-/* Blocks get whole tiles of as few columns as need be, and as many rows as keep all of the GPU at
- * work. */
+/* Rows that the busiest multiprocessor goes through: to begin takes a block as long as a row, and
+ * those above its first one count as well. */
+static double rows_of_busiest(const dzo_unit *unit, const dense_pass *p) {
+  uint32_t blocks = p->tiles * ceiling(p->rows, p->rows_each);
+  double each = p->rows_each < p->rows ? (double)p->rows_each + p->items : p->rows;
+  return ceiling(blocks, (uint32_t)unit->processors) * (each + 1);
+}
+
+/* Blocks get a tile of as few columns as need be, and as many rows as suit the GPU best. */
 static void cut(const dzo_unit *unit, uint32_t cells, dense_pass *p) {
   uint32_t chunk = DENSE_PASS_BITS / p->items * DENSE_PASS_LANES;
   p->tiles = ceiling(p->stride, columns_of(p) - p->halo);
@@ -47,10 +54,14 @@ static void cut(const dzo_unit *unit, uint32_t cells, dense_pass *p) {
   p->chunk_first = p->halo / chunk;
   p->chunks = (p->halo + p->tile - 1) / chunk + 1 - p->chunk_first;
   p->rows = ceiling(cells, p->stride);
-  uint32_t parts = (uint32_t)unit->processors * RESIDENT / p->tiles;
-  p->rows_each = ceiling(p->rows, parts > 0 ? parts : 1);
-  if (p->rows_each < LEAST_ROWS * p->items)
-    p->rows_each = LEAST_ROWS * p->items;
+  dense_pass best = *p;
+  best.rows_each = p->rows;
+  for (uint32_t blocks = RESIDENT; blocks <= MOST_BLOCKS; blocks++) {
+    p->rows_each = ceiling(p->rows, ceiling(blocks * (uint32_t)unit->processors, p->tiles));
+    if (rows_of_busiest(unit, p) < rows_of_busiest(unit, &best))
+      best.rows_each = p->rows_each;
+  }
+  p->rows_each = best.rows_each;
 }
 
 /* A pass of p->items from this level on, where there can be one. Values within it are less the base
@@ -73,15 +84,12 @@ static bool set_pass(const dense_plan *plan, const dzo_unit *unit, uint32_t leve
   return shared_bytes(p) <= unit->shared;
 }
 
-/* Threads in the halo, and rows above a block's first one, do what others do as well, and to begin
- * takes as long as a row. */
-static double pass_seconds(const dense_pass *p) {
-  double columns = (double)(p->tile + p->halo) / p->tile, cells = (double)p->rows * p->stride;
-  double rows = p->rows_each < p->rows ? p->rows_each : p->rows,
-         more = p->rows_each < p->rows ? p->items + 1 : 1;
-  double work = cells * p->items * columns * (rows + more) / rows / PASS_RATE,
-         bytes = sizeof(int32_t) * ((double)p->in_count * columns + p->out_count) +
-                 cells * p->items / 8;
+/* Threads in the halo do what others do as well. */
+static double pass_seconds(const dzo_unit *unit, const dense_pass *p) {
+  double columns = (double)(p->tile + p->halo);
+  double work = rows_of_busiest(unit, p) * unit->processors * columns * p->items / PASS_RATE,
+         bytes = sizeof(int32_t) * ((double)p->in_count * columns / p->tile + p->out_count) +
+                 (double)p->rows * p->stride * p->items / 8;
   return PASS_BEGIN + (work > bytes / PASS_BYTES ? work : bytes / PASS_BYTES);
 }
 
@@ -97,7 +105,7 @@ double dense_stage_make(const dense_plan *plan, const dzo_unit *unit, uint32_t l
     dense_pass p = {.items = items};
     if (items > plan->items - level || !set_pass(plan, unit, level, &p))
       continue;
-    double each = pass_seconds(&p) / items;
+    double each = pass_seconds(unit, &p) / items;
     if (each >= best)
       continue;
     best = each;

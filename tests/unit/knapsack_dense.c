@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "dzo/dzo.h"
 #include "failing_memory.h"
@@ -186,6 +187,37 @@ static void test_wide(void **state) {
     check_grouped(seed, 40, 2000, INT64_C(1) << 40, 1 << 30);
 }
 
+/* What an estimate proves on the way is true, and the search goes on from there. */
+static void test_bounds(void **state) {
+  (void)state;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  unsigned lower = 0;
+  for (uint64_t seed = 0; seed < 6; seed++) {
+    random_knapsack k;
+    grouped(seed, 30, 40000, 1 + (int64_t)seed * 300, &k);
+    const knapsack_problem *p = &k.problem;
+    oracle_wide best;
+    assert_true(knapsack_oracle_table(p->items, p->value, p->weight, p->capacity, &best));
+    knapsack_job job = knapsack_unlimited(context);
+    job.begun = dzo_clock() - 1;
+    knapsack_wide bound = knapsack_dense.estimate(p, &job).bound;
+    assert_true(bound >= best);
+    uint32_t order[64];
+    assert_int_equal(knapsack_sort(context, p, order), DZO_OK);
+    lower += bound < knapsack_dantzig(p, order);
+    uint8_t taken[64] = {0};
+    for (int tight = 0; tight < 2; tight++) {
+      knapsack_answer answer = {.taken = taken, .bound = tight ? best : bound};
+      assert_int_equal(knapsack_dense.solve(&job, p, &answer), DZO_OK);
+      assert_true(answer.value == best && answer.bound == best);
+    }
+    free(k.values);
+    free(k.weights);
+  }
+  assert_true(lower > 0);
+  dzo_context_destroy(context);
+}
+
 /* A plan against all sets: no weight that a set within the goal goes through may be missing, and
  * the segments cover each level once. */
 static void test_plan(void **state) {
@@ -343,9 +375,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plan),          cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_groups),        cmocka_unit_test(test_passes),
-      cmocka_unit_test(test_little_memory), cmocka_unit_test(test_wide),
-      cmocka_unit_test(test_stops),         cmocka_unit_test(test_stops_sorting),
-      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_failing_gpu),
+      cmocka_unit_test(test_bounds),        cmocka_unit_test(test_little_memory),
+      cmocka_unit_test(test_wide),          cmocka_unit_test(test_stops),
+      cmocka_unit_test(test_stops_sorting), cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_failing_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
