@@ -149,7 +149,7 @@ static void close_on_device(cuda_unit *cuda) {
 static cudaError_t open_on_device(cuda_unit *cuda, int index) {
   int cache = 0, shared = 0, shared_all = 0;
   size_t free = 0, total = 0;
-  cudaFuncAttributes attributes;
+  cudaFuncAttributes attributes = {};
   cudaError_t error = cudaFuncGetAttributes(&attributes, probe);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&cuda->unit.processors, cudaDevAttrMultiProcessorCount, index);
@@ -167,6 +167,8 @@ static cudaError_t open_on_device(cuda_unit *cuda, int index) {
   cuda->unit.shared = (uint64_t)shared;
   cuda->unit.shared_all = (uint64_t)shared_all;
   cuda->unit.limit = total;
+  cuda->unit.chains =
+      attributes.ptxVersion >= 90; /* that of all kernels, as they were built alike */
   return error;
 }
 

@@ -57,23 +57,33 @@ static inline cudaError_t dzo_allow_shared(dzo_unit *unit, Kernel kernel, size_t
 
 /* All blocks run at once and may call dzo_grid_sync(); `blocks` at most DZO_RESIDENT_BLOCKS. */
 #define DZO_LAUNCH_TOGETHER(unit, queue, kernel, blocks, threads, ...)                             \
-  dzo_launch_together(unit, queue, kernel, (unsigned)(blocks), (unsigned)(threads), __VA_ARGS__)
+  dzo_launch(unit, queue, true, false, kernel, (unsigned)(blocks), (unsigned)(threads), __VA_ARGS__)
+
+/* The same two for kernels that follow each other in a queue, of which the GPU makes one ready
+ * while it is still at work on the one before. All that such a kernel does stands behind
+ * dzo_after_previous(), which every thread calls. */
+#define DZO_LAUNCH_CHAINED(unit, queue, kernel, blocks, threads, ...)                              \
+  dzo_launch(unit, queue, false, true, kernel, (unsigned)(blocks), (unsigned)(threads), __VA_ARGS__)
+#define DZO_LAUNCH_TOGETHER_CHAINED(unit, queue, kernel, blocks, threads, ...)                     \
+  dzo_launch(unit, queue, true, true, kernel, (unsigned)(blocks), (unsigned)(threads), __VA_ARGS__)
 
 template <typename... Parameters, typename... Arguments>
-static inline dzo_status dzo_launch_together(dzo_unit *unit, int queue,
-                                             void (*kernel)(Parameters...), unsigned blocks,
-                                             unsigned threads, Arguments... arguments) {
+static inline dzo_status dzo_launch(dzo_unit *unit, int queue, bool together, bool chained,
+                                    void (*kernel)(Parameters...), unsigned blocks,
+                                    unsigned threads, Arguments... arguments) {
   if (dzo_cuda_may_launch(unit) != DZO_OK)
     return DZO_E_DEVICE;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeCooperative;
+  attributes[0].val.cooperative = together;
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.stream = dzo_cuda_stream(unit, queue);
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = chained && unit->chains ? 2 : 1;
   return dzo_cuda_launched(
       unit, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
@@ -95,6 +105,13 @@ static inline unsigned dzo_resident_blocks(dzo_unit *unit, Kernel kernel, unsign
 
 #define DZO_WARP_ALL 0xffffffffu
 
+/* Wait until all that came before in the queue is done; those after may be made ready. */
+__device__ __forceinline__ void dzo_after_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 __device__ __forceinline__ void dzo_grid_sync() { cooperative_groups::this_grid().sync(); }
 __device__ __forceinline__ unsigned dzo_lane() { return threadIdx.x & 31u; }
 /* Bits of the lanes below this one. */

@@ -72,6 +72,7 @@ struct dzo_unit {
   uint64_t cache;      /* bytes of its second-level cache */
   uint64_t shared;     /* bytes of shared memory that one block may have */
   uint64_t shared_all; /* and that all blocks of a multiprocessor have together */
+  bool chains;         /* it can make a kernel ready while the one before still runs */
   bool lost;           /* an error stuck; every call now returns DZO_E_DEVICE */
   char reason[256];    /* why it is lost */
   uint64_t operations; /* calls so far, for tests that make the k-th fail */

@@ -316,13 +316,6 @@ __device__ __forceinline__ msf_finals msf_finals_of(const msf_work &w, const msf
   return f;
 }
 
-/* Work is shared by all blocks but the first, which is at something else. */
-__device__ __forceinline__ u32 msf_other_threads() { return max(gridDim.x - 1, 1u) * blockDim.x; }
-__device__ __forceinline__ u32 msf_other_thread() {
-  u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
-  return gridDim.x == 1 ? thread : blockIdx.x == 0 ? MSF_NONE : thread - blockDim.x;
-}
-
 /* Parents of the first round become final numbers. */
 __device__ __forceinline__ void msf_compose(const msf_finals &f, u32 *parent) {
   u32 thread = msf_other_thread(), threads = msf_other_threads();
@@ -371,7 +364,7 @@ __device__ __forceinline__ void msf_after_light(const msf_work &w, const msf_fin
 /* The rounds on the light edges, the lightest first, or on the rest. `compose`: components are
  * asked for. */
 template <typename K, bool REST>
-__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2) msf_k_boruvka(msf_work w, bool compose) {
+__device__ __forceinline__ void msf_all_rounds(const msf_work &w, bool compose) {
   __shared__ u64 s_best[MSF_SMALL];
   __shared__ u32 s_sizes[2][MSF_ROUNDS + 1];
   __shared__ u32 s_map[MSF_SMALL], s_tail[MSF_SMALL];
@@ -411,6 +404,13 @@ __global__ void __launch_bounds__(MSF_ROUND_THREADS, 2) msf_k_boruvka(msf_work w
     msf_compose(finals[0], w.parent[MSF_REST]);
   else
     msf_after_light(w, finals, second);
+}
+
+template <typename K, bool REST>
+__global__ void __launch_bounds__(MSF_ROUND_THREADS, 2) msf_k_boruvka(msf_work w, bool compose) {
+  dzo_after_previous();
+  msf_all_rounds<K, REST>(w, compose);
+  msf_report(w);
 }
 
 #endif

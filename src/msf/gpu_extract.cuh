@@ -323,6 +323,7 @@ __device__ __forceinline__ bool msf_next_super(const msf_work &w, msf_super *s, 
 template <typename K, bool MAPPED, bool PLAIN>
 __global__ void __launch_bounds__(msf_extract_shape<K>::THREADS, msf_extract_shape<K>::BLOCKS)
     msf_k_extract(msf_work w) {
+  dzo_after_previous();
   __shared__ msf_tile<K> s_tile[msf_extract_shape<K>::WARPS];
   __shared__ msf_bound s_bounds[MSF_PARTS];
   msf_light_writer writer = msf_light_writer_new(w, s_bounds);

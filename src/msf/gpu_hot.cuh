@@ -12,11 +12,16 @@ enum {
   MSF_ROOT_STEP = 4      /* parents a thread follows side by side */
 };
 
-__device__ __forceinline__ u32 msf_root_of(const u32 *parent, u32 c) {
-  u32 x = dzo_load_shared(&parent[c]);
-  while (!(x & MSF_ROOT))
-    x = dzo_load_shared(&parent[x]);
-  return x;
+/* The roots of two, found side by side. */
+__device__ __forceinline__ void msf_roots_of(const u32 *parent, u32 *a, u32 *b) {
+  u32 x = dzo_load_shared(&parent[*a]), y = dzo_load_shared(&parent[*b]);
+  while (!(x & y & MSF_ROOT)) {
+    u32 up = x & MSF_ROOT ? x : dzo_load_shared(&parent[x]);
+    y = y & MSF_ROOT ? y : dzo_load_shared(&parent[y]);
+    x = up;
+  }
+  *a = x;
+  *b = y;
 }
 
 /* The parents of base, base + step, ... become their roots, found side by side. */
@@ -90,10 +95,8 @@ __device__ __forceinline__ msf_hot_source msf_whole_part(u32 first, u32 pages, c
   return from;
 }
 
-__device__ __forceinline__ u32 msf_hot_end(const msf_hot_source &from, u32 x) {
-  if (from.label == NULL)
-    return x;
-  x = msf_root_of(from.label, x);
+/* The component that a label stands for. */
+__device__ __forceinline__ u32 msf_hot_label(const msf_hot_source &from, u32 x) {
   if (from.finals != NULL && x != MSF_NONE)
     x = msf_final_of(*from.finals, x & MSF_ID);
   return x & MSF_ID;
@@ -113,7 +116,12 @@ __device__ __forceinline__ u32 msf_hot_sample(const msf_work &w, const msf_hot_s
       group * from.width * MSF_PAGE + __umulhi(msf_hash(2 * threadIdx.x + 977 * seed + 2), size);
   u32 page = dzo_load_shared(&w.page_at[from.first_page + rank / MSF_PAGE]);
   uint4 e = dzo_load_shared(&w.entries[page * MSF_PAGE + rank % MSF_PAGE]);
-  u32 a = msf_hot_end(from, e.x & MSF_ID), b = msf_hot_end(from, e.y & MSF_ID);
+  u32 a = e.x & MSF_ID, b = e.y & MSF_ID;
+  if (from.label != NULL) {
+    msf_roots_of(from.label, &a, &b);
+    a = msf_hot_label(from, a);
+    b = msf_hot_label(from, b);
+  }
   return a == b ? MSF_NONE : threadIdx.x & 1 ? a : b;
 }
 

@@ -163,6 +163,7 @@ __device__ __forceinline__ void msf_list_members(const msf_work &w) {
 
 /* All blocks together. */
 static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
+  dzo_after_previous();
   u32 mode = w.control->mode, giant = w.control->giant;
   u32 components = w.control->list[MSF_REST].components[0];
   for (u64 base = (u64)msf_spread_warp() * MSF_SHARE; base < w.n;
@@ -179,6 +180,7 @@ static __global__ void __launch_bounds__(MSF_THREADS) msf_k_label(msf_work w) {
 /* After more rounds: new labels, and where the caller wants them, labels of all vertices. */
 static __global__ void __launch_bounds__(MSF_THREADS)
     msf_k_relabel(msf_work w, bool again, u32 *labels) {
+  dzo_after_previous();
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   const msf_list_state *rest = &w.control->list[MSF_REST];
   u32 components = again ? rest->left : rest->components[0];
@@ -190,6 +192,7 @@ static __global__ void __launch_bounds__(MSF_THREADS)
     if (labels != NULL)
       labels[u] = x != MSF_NONE ? x : components + atomicAdd(&w.control->isolated, 1u);
   }
+  msf_report(w);
 }
 
 #endif

@@ -81,8 +81,7 @@ __device__ __forceinline__ u32 msf_new_page(const msf_work &w, msf_pool *pool, b
 }
 
 /* Where lanes that `emit` write, in the order of lanes; NONE for others and where the list is full.
- * `home` tells the list and the supertile; it is NONE for a list in no order, whose ranks are the
- * places of pages. */
+ * `home` tells the part and the supertile. */
 __device__ __forceinline__ u32 msf_take(const msf_work &w, msf_pool *pool, msf_writer *t, u32 home,
                                         bool emit) {
   u32 takers = __ballot_sync(DZO_WARP_ALL, emit), total = (u32)__popc(takers);
@@ -91,13 +90,9 @@ __device__ __forceinline__ u32 msf_take(const msf_work &w, msf_pool *pool, msf_w
   u32 at = t->fill + (u32)__popc(takers & dzo_lanes_below());
   u32 after = t->page;
   if (t->fill + total > MSF_PAGE) {
-    after = msf_new_page(w, pool, home == MSF_NONE);
-    if (after != MSF_NONE && dzo_lane() == 0) {
-      if (home == MSF_NONE)
-        w.page_at[after] = after;
-      else
-        w.home[after] = make_uint2(home, t->count);
-    }
+    after = msf_new_page(w, pool, false);
+    if (after != MSF_NONE && dzo_lane() == 0)
+      w.home[after] = make_uint2(home, t->count);
     t->count++;
   }
   u32 page = at < MSF_PAGE ? t->page : after;
@@ -156,6 +151,15 @@ __device__ __forceinline__ msf_run msf_take_run(const msf_work &w, msf_pool *poo
   return run;
 }
 
+/* A wide key is going to be in the list. */
+__device__ __forceinline__ void msf_mark_key(msf_key_marks *m, u64 key) {
+  u32 lane = dzo_lane();
+  m->least[lane] = min(m->least[lane], key);
+  m->most[lane] = max(m->most[lane], key);
+  m->ones[lane] |= key;
+  m->zeros[lane] |= ~key;
+}
+
 template <typename K>
 __device__ __forceinline__ void msf_put(const msf_work &w, msf_pool *pool, u32 slot, u32 u, u32 v,
                                         K key, u64 arc) {
@@ -164,14 +168,8 @@ __device__ __forceinline__ void msf_put(const msf_work &w, msf_pool *pool, u32 s
   w.entries[slot] = msf_entry(u, v, (u32)key, arc);
   if (sizeof(K) == 4)
     return;
-  u64 wide = key;
-  u32 lane = dzo_lane();
-  msf_key_marks *m = pool->marks;
-  w.entry_high[slot] = (u32)(wide >> 32);
-  m->least[lane] = min(m->least[lane], wide);
-  m->most[lane] = max(m->most[lane], wide);
-  m->ones[lane] |= wide;
-  m->zeros[lane] |= ~wide;
+  w.entry_high[slot] = (u32)((u64)key >> 32);
+  msf_mark_key(pool->marks, key);
 }
 
 /* Unused entries of the last page are loops, which nobody minds. */

@@ -158,6 +158,7 @@ __device__ __forceinline__ void msf_extract_rows(const msf_work &w, msf_prefixes
 
 template <typename K, bool MAPPED, bool PLAIN>
 __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_extract_presorted(msf_work w) {
+  dzo_after_previous();
   __shared__ msf_prefixes s_prefixes[MSF_WARPS];
   u32 lane = dzo_lane();
   __shared__ msf_bound s_bounds[MSF_PARTS];

@@ -173,6 +173,7 @@ __device__ __forceinline__ bool msf_crosses_first(const msf_work &w, u64 super, 
  * blocks rank pages meanwhile. */
 template <typename K, bool PLAIN, u32 SHARE>
 __global__ void __launch_bounds__(MSF_THREADS) msf_k_pick_rest(msf_work w, bool borders) {
+  dzo_after_previous();
   __shared__ u32 s_list[MSF_WARPS][SHARE];
   if (blockIdx.x < MSF_PARTS) {
     msf_rank_pages(w, blockIdx.x);
@@ -252,8 +253,16 @@ __device__ __forceinline__ void msf_hook_share(const msf_work &w, u32 base) {
   }
 }
 
+/* Arcs of a row are told apart by 32 bits. */
+__device__ __forceinline__ void msf_refuse_long_rows(const msf_work &w, u32 thread, u32 threads) {
+  for (u32 u = thread; u < w.n; u += threads)
+    if ((msf_offset(w, u + 1) - msf_offset(w, u)) >> 32 != 0)
+      dzo_store_shared(&w.control->refused, 1u);
+}
+
 /* All blocks together: hooks, then labels. Pages get into order on the way. */
 static __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_hook(msf_work w) {
+  dzo_after_previous();
   u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   msf_list_state *list = &w.control->list[MSF_LIGHTEST];
   u32 pages = list->overflow ? 0 : min(list->physical, w.capacity);
@@ -262,13 +271,16 @@ static __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_hook(msf_work w) 
     if (home.x != MSF_NONE)
       w.page_at[msf_rank_of(w, home)] = p;
   }
+  if (w.arcs >> 32 != 0)
+    msf_refuse_long_rows(w, thread, threads);
   for (u64 base = (u64)msf_spread_warp() * MSF_SHARE; base < w.n;
        base += (u64)msf_warps() * MSF_SHARE)
     msf_hook_share(w, (u32)base);
   dzo_grid_sync();
   if (blockIdx.x == 0)
     msf_find_hot(w, list, msf_whole_part(0, w.control->part_pages[0], w.label, NULL), 0);
-  for (u32 base = thread; base < w.n; base += MSF_ROOT_STEP * threads)
+  threads = msf_other_threads();
+  for (u32 base = msf_other_thread(); base < w.n; base += MSF_ROOT_STEP * threads)
     msf_find_roots(w.label, w.n, base, threads);
 }
 

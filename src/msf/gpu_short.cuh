@@ -185,6 +185,7 @@ __device__ __forceinline__ void msf_extract_short(const msf_work &w, const msf_s
 
 template <typename K>
 __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_extract_short(msf_work w) {
+  dzo_after_previous();
   __shared__ msf_bound s_bounds[MSF_PARTS];
   msf_light_writer writer = msf_light_writer_new(w, s_bounds);
   __shared__ msf_key_marks s_marks[msf_marks_room<K, MSF_WARPS>::COUNT];

@@ -29,8 +29,10 @@ static const double LIGHT_EDGES_PER_VERTEX = 1.5;
 static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.7};
 /* So many where after the light ones too many edges are left. */
 static const double MORE_LIGHT_EDGES_PER_VERTEX = 4;
-/* The list has room for more, since a sample may err. */
-static const double SPARE = 1.1;
+/* What is promised of the workspace, beside MOST_WASTE; vertices take BYTES_OF_VERTEX of it. */
+static const double MOST_BYTES_OF_VERTEX = 24, MOST_BYTES_OF_EDGE = 16;
+/* Where that was too little, the list has room for so much more. */
+static const double ROOMY = 1.5;
 /* With no more edges a vertex all are taken at once. */
 static const double FEW_EDGES_PER_VERTEX = 2.5;
 
@@ -43,6 +45,10 @@ enum {
   LEAST_IN_SUPER = 128, /* light edges expected of a supertile, lest pages stay empty */
   MOST_WARPS = 10240,   /* of any kernel that writes a list */
   MOST_CHUNK = 4,
+  BYTES_OF_VERTEX = 22,
+  BYTES_OF_PAGE = 14, /* beside its entries */
+  BYTES_OF_SUPER = 76,
+  MOST_WASTE = 8192,   /* pages that may stay empty beyond that: 4 MB */
   STEPS = 8,           /* of a timed run */
   FEW_PAGES = 1 << 16, /* of which each warp takes one at a time */
   SLACK = 64           /* elements behind arrays */
@@ -94,15 +100,30 @@ static int plan_super(const msf_work *w, const msf_gpu_tuning *tuning) {
 
 static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static void plan_list(msf_work *w, const msf_gpu_tuning *tuning) {
-  double entries = w->light > 0 ? SPARE * w->light * w->n : 0.5 * (double)w->arcs;
-  uint64_t pages = (uint64_t)(entries / MSF_PAGE) + 1;
+/* Pages that the promise leaves for the list. It is enough: what vertices pick is not listed, and
+ * pays for what stays empty and for a sample's error. */
+static uint64_t promised_pages(const msf_work *w, bool wide) {
+  double edges = w->light > 0 ? w->light * w->n : 0.5 * (double)w->arcs;
+  double entry = MOST_BYTES_OF_EDGE + (wide ? sizeof(u32) : 0);
+  double bytes = (MOST_BYTES_OF_VERTEX - BYTES_OF_VERTEX) * w->n + entry * edges -
+                 (double)BYTES_OF_SUPER * w->supertiles;
+  return bytes > 0 ? (uint64_t)(bytes / (MSF_PAGE * entry + BYTES_OF_PAGE)) + 1 : 1;
+}
+
+static void plan_list(msf_work *w, const msf_gpu_tuning *tuning, bool wide) {
+  uint64_t pages = promised_pages(w, wide), waste;
+  if (tuning->roomy)
+    pages = (uint64_t)(ROOMY * (double)pages);
   if (tuning->capacity != 0) /* one vertex's edges of equal weight have to fit */
     pages = (tuning->capacity > w->n ? tuning->capacity : w->n) / MSF_PAGE + 1;
   w->chunk = (u32)least_of(pages / FEW_PAGES + 1, MOST_CHUNK);
-  pages += MSF_PARTS * (uint64_t)w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
+  waste = MSF_PARTS * (uint64_t)w->supertiles + w->chunk * least_of(MOST_WARPS, w->supertiles);
   if (w->light > 0)
-    pages += least_of(MOST_WARPS, w->n / 32 + 1);
+    waste += least_of(MOST_WARPS, w->n / 32 + 1);
+  if (tuning->roomy || tuning->capacity != 0)
+    pages += waste;
+  else
+    pages += least_of(waste, MOST_WASTE);
   w->capacity = (u32)least_of(pages, UINT32_MAX / MSF_PAGE - 2);
 }
 
@@ -123,6 +144,14 @@ static void plan_parts(msf_work *w, const msf_gpu_tuning *tuning) {
   w->part[1] = second < first ? first : w->light > 0 && second > w->light ? w->light : second;
 }
 
+/* Are all edges light? */
+static bool takes_everything(const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
+  double edges = 0.5 * (double)graph->arcs, vertices = graph->vertices;
+  if (tuning->light != 0)
+    return tuning->light < 0 || edges <= tuning->light * vertices;
+  return edges <= FEW_EDGES_PER_VERTEX * vertices || graph->arcs <= SMALL;
+}
+
 static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
   memset(w, 0, sizeof *w);
   w->n = graph->vertices;
@@ -130,10 +159,7 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
   w->offsets = (const u64 *)graph->offsets;
   w->reader = arc_reader_of(graph);
   plan_keys(w, graph);
-  double edges = 0.5 * (double)graph->arcs;
-  bool everything = edges <= FEW_EDGES_PER_VERTEX * w->n || graph->arcs <= SMALL;
-  if (tuning->light != 0)
-    everything = tuning->light < 0 || edges <= tuning->light * w->n;
+  bool everything = takes_everything(graph, tuning);
   if (!everything)
     w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
   plan_parts(w, tuning);
@@ -142,7 +168,7 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
   w->forced_mode = (u32)tuning->scan;
   w->super_log = plan_super(w, tuning);
   w->supertiles = (u32)((graph->arcs + (1ull << w->super_log) - 1) >> w->super_log);
-  plan_list(w, tuning);
+  plan_list(w, tuning, wide_keys(graph->key_type));
   return everything;
 }
 
@@ -168,7 +194,7 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   w->parent[MSF_LIGHTEST] = w->parent[MSF_REST] = (u32 *)carve(c, n + 2 * SLACK, 4);
   w->parent[MSF_LIGHT] = w->next;
   w->best[0] = (u64 *)carve(c, half, 8);
-  w->best[1] = (u64 *)carve(c, half, 8);
+  w->best[1] = (u64 *)carve(c, n / 4 + SLACK, 8);
   w->super_row = (u32 *)carve(c, w->supertiles + 1, 4);
   w->super_pages = (u32 *)carve(c, MSF_PARTS * (uint64_t)w->supertiles, 4);
   w->super_base = (u32 *)carve(c, MSF_PARTS * (uint64_t)w->supertiles, 4);
@@ -184,8 +210,9 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   w->listed = w->pick;
   w->exact[MSF_LIGHTEST] = w->exact[MSF_LIGHT] = w->pair = (u64 *)w->pick;
   w->exact[MSF_REST] = (u64 *)w->next;
-  w->member_count = w->giant_bits = (u32 *)w->best[1];
+  w->member_count = (u32 *)w->best[0];
   w->member_base = w->member_count + half;
+  w->giant_bits = (u32 *)w->best[1];
 }
 
 static uint64_t workspace_bytes(const msf_gpu_graph *graph, const msf_gpu_tuning *tuning) {
@@ -228,27 +255,28 @@ template <typename K, bool MAPPED, bool PLAIN> static dzo_status launch_extract(
   typedef msf_extract_shape<K> shape;
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract<K, MAPPED, PLAIN>), shape::THREADS);
   unsigned blocks = blocks_for(most, s->work.supertiles, shape::WARPS);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_extract<K, MAPPED, PLAIN>), blocks, shape::THREADS, s->work);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, (msf_k_extract<K, MAPPED, PLAIN>), blocks, shape::THREADS,
+                            s->work);
 }
 
 template <typename K, bool MAPPED, bool PLAIN> static dzo_status extract_presorted(solve *s) {
   unsigned most =
       DZO_RESIDENT_BLOCKS(s->unit, (msf_k_extract_presorted<K, MAPPED, PLAIN>), MSF_THREADS);
   unsigned blocks = blocks_for(most, s->work.supertiles, MSF_WARPS);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_extract_presorted<K, MAPPED, PLAIN>), blocks, MSF_THREADS,
-                    s->work);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, (msf_k_extract_presorted<K, MAPPED, PLAIN>), blocks,
+                            MSF_THREADS, s->work);
 }
 
 template <typename K> static dzo_status extract_short(solve *s) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_extract_short<K>, MSF_THREADS);
   unsigned blocks = blocks_for(most, s->work.supertiles, MSF_WARPS);
-  return DZO_LAUNCH(s->unit, 0, msf_k_extract_short<K>, blocks, MSF_THREADS, s->work);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, msf_k_extract_short<K>, blocks, MSF_THREADS, s->work);
 }
 
 template <typename K> static dzo_status extract(solve *s) {
   msf_work *w = &s->work;
   unsigned blocks = 1 + blocks_for(1024, w->n, MSF_SAMPLE_THREADS);
-  TRY(DZO_LAUNCH(s->unit, 0, (msf_k_prepare<K>), blocks, MSF_SAMPLE_THREADS, *w));
+  TRY(DZO_LAUNCH_CHAINED(s->unit, 0, (msf_k_prepare<K>), blocks, MSF_SAMPLE_THREADS, *w));
   TRY(step_done(s));
   if (s->everything && w->part[0] == 0 && plain(w))
     TRY(extract_short<K>(s));
@@ -271,8 +299,8 @@ template <typename K, bool PLAIN, u32 SHARE>
 static dzo_status pick_shares(solve *s, uint64_t rows) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_pick_rest<K, PLAIN, SHARE>), MSF_THREADS);
   unsigned blocks = MSF_PARTS + blocks_for(most, rows, MSF_WARPS * SHARE);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_pick_rest<K, PLAIN, SHARE>), blocks, MSF_THREADS, s->work,
-                    s->everything);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, (msf_k_pick_rest<K, PLAIN, SHARE>), blocks, MSF_THREADS,
+                            s->work, s->everything);
 }
 
 template <typename K, bool PLAIN> static dzo_status pick_rest(solve *s) {
@@ -291,37 +319,41 @@ template <typename K> static dzo_status round_one(solve *s) {
   else
     TRY((pick_rest<K, false>(s)));
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_hook, MSF_THREADS);
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_hook, blocks_for(most, s->work.n, MSF_THREADS),
-                          MSF_THREADS, s->work));
+  TRY(DZO_LAUNCH_TOGETHER_CHAINED(s->unit, 0, msf_k_hook, blocks_for(most, s->work.n, MSF_THREADS),
+                                  MSF_THREADS, s->work));
   return step_done(s);
 }
+
+/* The next kernel is the last one of a solve. */
+static void report_next(solve *s, bool last) { s->work.report = last ? s->control : NULL; }
 
 /* Boruvka's rounds on the light edges, or on the rest. */
 template <typename K, bool REST> static dzo_status rounds(solve *s, bool compose) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_boruvka<K, REST>), MSF_ROUND_THREADS);
   unsigned blocks = blocks_for(most, s->work.n, MSF_ROUND_THREADS * (REST ? 16 : 4));
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, (msf_k_boruvka<K, REST>), blocks, MSF_ROUND_THREADS, s->work,
-                          compose));
+  TRY(DZO_LAUNCH_TOGETHER_CHAINED(s->unit, 0, (msf_k_boruvka<K, REST>), blocks, MSF_ROUND_THREADS,
+                                  s->work, compose));
   return step_done(s);
 }
 
 static dzo_status label_vertices(solve *s) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, msf_k_label, MSF_THREADS);
-  TRY(DZO_LAUNCH_TOGETHER(s->unit, 0, msf_k_label, blocks_for(most, s->work.n, MSF_THREADS),
-                          MSF_THREADS, s->work));
+  TRY(DZO_LAUNCH_TOGETHER_CHAINED(s->unit, 0, msf_k_label, blocks_for(most, s->work.n, MSF_THREADS),
+                                  MSF_THREADS, s->work));
   s->labelled = true;
   return step_done(s);
 }
 
 static dzo_status relabel(solve *s, bool again, u32 *labels) {
-  return DZO_LAUNCH(s->unit, 0, msf_k_relabel, blocks_for(4096, s->work.n, MSF_THREADS),
-                    MSF_THREADS, s->work, again, labels);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, msf_k_relabel, blocks_for(4096, s->work.n, MSF_THREADS),
+                            MSF_THREADS, s->work, again, labels);
 }
 
 template <typename K, bool PLAIN, bool COUNT> static dzo_status scan_as(solve *s, msf_digit digit) {
   unsigned most = DZO_RESIDENT_BLOCKS(s->unit, (msf_k_scan<K, PLAIN, COUNT>), MSF_THREADS);
   unsigned blocks = blocks_for(most, s->work.n, MSF_THREADS);
-  return DZO_LAUNCH(s->unit, 0, (msf_k_scan<K, PLAIN, COUNT>), blocks, MSF_THREADS, s->work, digit);
+  return DZO_LAUNCH_CHAINED(s->unit, 0, (msf_k_scan<K, PLAIN, COUNT>), blocks, MSF_THREADS, s->work,
+                            digit);
 }
 
 template <typename K> static dzo_status scan(solve *s) {
@@ -409,26 +441,30 @@ template <typename K> static dzo_status in_phases(solve *s) {
 
 template <typename K> static dzo_status solve_keys(solve *s) {
   bool labels = s->forest->labels != NULL, go_on = !s->everything;
-  TRY(dzo_unit_fill(s->unit, 0, s->work.control, 0, sizeof *s->work.control));
   TRY(step_done(s));
   TRY(extract<K>(s));
   TRY(round_one<K>(s));
+  report_next(s, !go_on && !labels);
   TRY((rounds<K, false>(s, go_on || labels)));
   if (go_on || labels)
     TRY(label_vertices(s));
   if (go_on) {
     TRY(scan<K>(s));
+    report_next(s, !labels);
     TRY((rounds<K, true>(s, labels)));
   }
+  report_next(s, labels);
   if (labels)
     TRY(relabel(s, go_on, s->forest->labels));
-  TRY(read_control(s));
+  report_next(s, false);
+  TRY(dzo_unit_wait(s->unit, 0));
   if (s->control->refused)
     return dzo_fail(s->unit->context, DZO_E_UNSUPPORTED, "a vertex has 2^32 arcs or more");
-  if (s->control->list[MSF_REST].overflow && s->too_many != NULL)
-    *s->too_many = true;
-  else if (s->control->list[MSF_LIGHTEST].overflow || s->control->list[MSF_REST].overflow)
-    TRY(in_phases<K>(s));
+  if (!s->control->list[MSF_LIGHTEST].overflow && !s->control->list[MSF_REST].overflow)
+    return DZO_OK;
+  if (s->too_many == NULL)
+    return in_phases<K>(s);
+  *s->too_many = true;
   return DZO_OK;
 }
 
@@ -510,16 +546,19 @@ dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,
   return solve_once(unit, graph, tuning, forest, NULL);
 }
 
-/* Where too many edges are left after the light ones, more of them are light; where memory does not
- * allow that, the rest is done in phases. */
+/* Where there were too many edges for the list, or too many are left after the light ones, there is
+ * more room, and more of them are light; where memory does not allow that, the rest is done in
+ * phases. */
 dzo_status msf_gpu_solve(dzo_unit *unit, const msf_gpu_graph *graph, msf_gpu_forest *forest) {
   msf_gpu_tuning tuning = {};
   bool too_many = false;
   TRY(solve_once(unit, graph, &tuning, forest, &too_many));
   if (!too_many)
     return DZO_OK;
-  tuning.light = MORE_LIGHT_EDGES_PER_VERTEX;
+  if (!takes_everything(graph, &tuning))
+    tuning.light = MORE_LIGHT_EDGES_PER_VERTEX;
+  tuning.roomy = true;
   dzo_status status = solve_once(unit, graph, &tuning, forest, NULL);
-  tuning.light = 0;
+  tuning = {};
   return status == DZO_E_MEMORY ? solve_once(unit, graph, &tuning, forest, NULL) : status;
 }

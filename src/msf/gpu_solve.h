@@ -18,6 +18,7 @@ typedef struct msf_gpu_tuning {
   uint64_t capacity; /* entries that the list of edges has room for */
   int super_log;     /* arcs of a supertile, 9 or more */
   int scan;          /* how the rest is looked at: 1 giant, 2 in order, 3 grouped */
+  bool roomy;        /* a list that has room for more than is to be expected */
 } msf_gpu_tuning;
 
 dzo_status msf_gpu_solve_tuned(dzo_unit *unit, const msf_gpu_graph *graph,

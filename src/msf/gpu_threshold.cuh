@@ -133,21 +133,31 @@ template <typename K> __device__ __forceinline__ void msf_sample(const msf_work 
     w.control->part[k] = bounds[parts ? k : MSF_PARTS - 1];
 }
 
+/* All of the control block that is not told by the first block; the histogram is cleared where it
+ * is used. */
+__device__ __forceinline__ void msf_clear_control(const msf_work &w) {
+  u32 *words = (u32 *)w.control;
+  for (u32 i = offsetof(msf_control, part_pages) / 4 + threadIdx.x;
+       i < offsetof(msf_control, histogram) / 4; i += blockDim.x)
+    words[i] = 0;
+}
+
+/* The first block samples while others do the rest. */
 template <typename K>
 __global__ void __launch_bounds__(MSF_SAMPLE_THREADS) msf_k_prepare(msf_work w) {
+  dzo_after_previous();
   if (blockIdx.x == 0) {
     msf_sample<K>(w);
     return;
   }
+  if (blockIdx.x == 1)
+    msf_clear_control(w);
   u64 at = (blockIdx.x - 1) * (u64)blockDim.x + threadIdx.x,
       step = (gridDim.x - 1) * (u64)blockDim.x;
-  for (u64 u = at; u < w.n; u += step) {
+  for (u64 u = at; u < w.n; u += step)
     w.next[u] = MSF_NONE;
-    if (w.arcs >> 32 != 0 && (msf_offset(w, (u32)u + 1) - msf_offset(w, (u32)u)) >> 32 != 0)
-      dzo_store_shared(&w.control->refused, 1u);
-  }
   for (u64 s = at; s <= w.supertiles; s += step)
-    w.super_row[s] = s < w.supertiles ? msf_row_of(w, s << w.super_log) : w.n;
+    w.super_row[s] = s < w.supertiles ? msf_row_of_soon(w, s << w.super_log) : w.n;
 }
 
 #endif

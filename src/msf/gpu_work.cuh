@@ -105,13 +105,13 @@ typedef struct msf_work {
 
   u32 *next, *pick; /* [n] picked neighbour, low bits of the picked arc */
   u32 *label;       /* [n] */
-  u64 *best[2];     /* [n / 2] */
+  u64 *best[2];     /* [n / 2], [n / 4]: components halve, and one may abstain */
   /* Parents of components, of the rounds one behind the other, on each list: [n]; the second list's
    * lie in next, the third's where those of the first were. */
   u32 *parent[MSF_LISTS];
   /* Later uses of the same memory. */
   u32 *listed, *place;             /* [n] = pick, next */
-  u32 *member_count, *member_base; /* [n / 2] = best[1] */
+  u32 *member_count, *member_base; /* [n / 2] = best[0] */
   u32 *giant_bits;                 /* = best[1] */
   u64 *exact[MSF_LISTS];           /* [n / 2] = pick, pick, next */
   u64 *pair;                       /* [n / 2] = pick */
@@ -134,6 +134,8 @@ typedef struct msf_work {
 
   u64 *out;
   msf_control *control;
+  msf_control
+      *report; /* in host memory; the kernel that gets it is the last, and tells all there */
 } msf_work;
 
 /* All edges were light, and all fitted. */
@@ -147,6 +149,18 @@ __device__ __forceinline__ u32 msf_hash(u32 x) {
   x ^= x >> 15;
   x *= 0x846ca68bu;
   return x ^ x >> 16;
+}
+
+/* By the last kernel, all threads of a block, when nothing of it changes any more: what the host
+ * asks for, which a copy would bring later. */
+__device__ __forceinline__ void msf_report(const msf_work &w) {
+  if (w.report == NULL || blockIdx.x != 0)
+    return;
+  __syncthreads();
+  const u32 *from = (const u32 *)w.control;
+  u32 *to = (u32 *)w.report;
+  for (u32 i = threadIdx.x; i < offsetof(msf_control, histogram) / 4; i += blockDim.x)
+    to[i] = dzo_load_shared(&from[i]);
 }
 
 /* ---- Keys and arcs --------------------------------------------------------------------------- */
@@ -193,6 +207,21 @@ __device__ __forceinline__ u32 msf_row_of(const msf_work &w, u64 arc) {
   return low;
 }
 
+/* The same where many ask at the same time: a step waits for memory, so few steps are taken, each
+ * of which asks for seven rows. */
+__device__ __forceinline__ u32 msf_row_of_soon(const msf_work &w, u64 arc) {
+  u32 low = 0, size = w.n;
+  while (size > 1) {
+    u32 step = (size + 7) / 8, before = 0;
+#pragma unroll
+    for (u32 k = 1; k < 8; k++)
+      before += k * step < size && msf_offset(w, low + k * step) <= arc;
+    low += before * step;
+    size = min(step, size - before * step);
+  }
+  return low;
+}
+
 /* The arc of a row from its low 32 bits. */
 __device__ __forceinline__ u64 msf_whole_arc(u64 row_begin, u32 low) {
   return row_begin + (u32)(low - (u32)row_begin);
@@ -229,6 +258,13 @@ __device__ __forceinline__ msf_ranges msf_reserve3(u32 *a, u32 na, u32 *b, u32 n
   r.first[1] = __shfl_sync(DZO_WARP_ALL, first, 1);
   r.first[2] = __shfl_sync(DZO_WARP_ALL, first, 2);
   return r;
+}
+
+/* Work is shared by all blocks but the first, which is at something else. */
+__device__ __forceinline__ u32 msf_other_threads() { return max(gridDim.x - 1, 1u) * blockDim.x; }
+__device__ __forceinline__ u32 msf_other_thread() {
+  u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
+  return gridDim.x == 1 ? thread : blockIdx.x == 0 ? MSF_NONE : thread - blockDim.x;
 }
 
 /* Warps are numbered so that neighbours are in different blocks: short work spreads over all

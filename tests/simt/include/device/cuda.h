@@ -20,6 +20,8 @@ extern "C" dzo_status dzo_cuda_may_launch(dzo_unit *unit);
 #define DZO_LAUNCH_TOGETHER(unit, queue, kernel, blocks, threads, ...)                             \
   simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), true, 0,       \
              ##__VA_ARGS__)
+#define DZO_LAUNCH_CHAINED DZO_LAUNCH
+#define DZO_LAUNCH_TOGETHER_CHAINED DZO_LAUNCH_TOGETHER
 #define DZO_LAUNCH_SHARED(unit, queue, kernel, blocks, threads, bytes, ...)                        \
   simt_start(unit, queue, #kernel, kernel, (unsigned)(blocks), (unsigned)(threads), false,         \
              (size_t)(bytes), ##__VA_ARGS__)
@@ -71,6 +73,7 @@ static inline unsigned dzo_resident_blocks(dzo_unit *, Kernel, unsigned) {
 
 #define DZO_WARP_ALL 0xffffffffu
 
+static inline void dzo_after_previous() {}
 static inline void dzo_grid_sync(SIMT_FROM) {
   simt_block_barrier(SIMT_GRID_SYNC, false, SIMT_WHERE);
 }
