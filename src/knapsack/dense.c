@@ -31,19 +31,28 @@ enum {
 #define EARLY 1e-3 /* seconds: a plan may take longer than the problem */
 #define LONG 1.0
 #define CPU_RATE 1.2e9 /* cells a second and thread */
-#define GPU_RATE 2.5e11
+#define GPU_RATE 5e11
 #define CPU_LEVEL 2e-6 /* seconds a level */
 #define GPU_LEVEL 15e-6
 #define GPU_BEGIN 4e-3
+#define GPU_READ 10e-6    /* a decision, while they are followed back */
+#define CPU_PART 131072.0 /* cells of a row that are worth a thread */
+
+/* Threads that a row of so many cells occupies. */
+static double threads_for(const knapsack_job *job, double cells) {
+  double most = job->threads > 1 ? job->threads : 1, parts = cells / CPU_PART;
+  return parts < 1 ? 1 : parts < most ? parts : most;
+}
 
 double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) {
-  double cells = (double)plan->cells, levels = (double)plan->items, seconds = GPU_BEGIN;
+  double cells = (double)plan->cells, levels = (double)plan->items;
+  if (!gpu)
+    return levels * CPU_LEVEL + cells / (CPU_RATE * threads_for(job, cells / (levels + 1)));
+  double seconds = GPU_BEGIN + levels * GPU_READ;
   dense_stage stage;
-  for (uint32_t level = 0; gpu && plan->complete && level < plan->items; level += stage.items)
+  for (uint32_t level = 0; plan->complete && level < plan->items; level += stage.items)
     seconds += dense_stage_make(plan, job->gpu, level, &stage);
-  if (gpu)
-    return seconds;
-  return levels * CPU_LEVEL + cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1));
+  return seconds;
 }
 
 dzo_status dense_rest_plan(knapsack_job *job, const dense_rest *rest, uint32_t spans,
@@ -299,7 +308,7 @@ static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_j
   double cells = (double)problem->items * (double)problem->capacity / 2;
   double rows = 8.5 * (double)problem->capacity;
   double cpu = rows < (double)job->memory
-                   ? cells / (CPU_RATE * (job->threads > 1 ? job->threads : 1))
+                   ? cells / (CPU_RATE * threads_for(job, (double)problem->capacity / 2))
                    : INFINITY;
   double gpu = job->gpu != NULL && rows < (double)dzo_unit_available(job->gpu)
                    ? GPU_BEGIN + problem->items * GPU_LEVEL + cells / GPU_RATE
