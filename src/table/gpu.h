@@ -30,6 +30,7 @@ typedef struct table_gpu {
   dzo_context *context;
   dzo_unit *unit;
   bool wide, fixed;
+  bool starved; /* could not grow, and is fixed until the batch ends */
   double max_load;
   uint64_t asked; /* capacity of a fixed table */
   table_gpu_sizes sizes;

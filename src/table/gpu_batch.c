@@ -321,8 +321,20 @@ static dzo_status run_from_host(table_gpu *g, dzo_table_batch *batch) {
   return status;
 }
 
-dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch) {
+static dzo_status run_anywhere(table_gpu *g, dzo_table_batch *batch) {
   if (!dzo_unit_owns(g->unit, batch->keys))
     return run_from_host(g, batch);
   return table_sift_suits(g, batch) ? table_sift_run(g, batch) : table_gpu_run_resident(g, batch);
+}
+
+dzo_status table_gpu_run(table_gpu *g, dzo_table_batch *batch) {
+  dzo_status status = run_anywhere(g, batch);
+  if (!g->starved)
+    return status;
+  g->starved = g->fixed = false;
+  if (status != DZO_E_LIMIT)
+    return status;
+  return dzo_fail(g->context, DZO_E_MEMORY,
+                  "the GPU has no memory for a larger table: %llu of %llu queries were refused",
+                  (unsigned long long)batch->refused, (unsigned long long)batch->count);
 }

@@ -144,6 +144,14 @@ static bool is_loose(const table_gpu *g, const table_piece *piece) {
 
 /* ---- What changes the table ------------------------------------------------------------------ */
 
+/* What is left of the batch may be about keys that are there, which need no room. */
+static dzo_status starve(table_gpu *g) {
+  uint64_t capacity = table_gpu_capacity(g);
+  g->asked = g->pairs > capacity ? g->pairs : capacity;
+  g->starved = g->fixed = true;
+  return DZO_OK;
+}
+
 /* Room for the new keys that are to be expected, of this piece or of all that is left. */
 static dzo_status make_room(table_gpu *g, const table_piece *piece) {
   if (g->fixed || piece->operation == DZO_TABLE_ERASE)
@@ -160,7 +168,7 @@ static dzo_status make_room(table_gpu *g, const table_piece *piece) {
   dzo_status status = table_gpu_resize(g, wanted);
   if (status == DZO_E_MEMORY && soon < wanted)
     status = table_gpu_resize(g, soon);
-  return status;
+  return status == DZO_E_MEMORY ? starve(g) : status;
 }
 
 static dzo_status run_regions(table_gpu *g, table_piece *piece) {

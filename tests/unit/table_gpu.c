@@ -236,6 +236,39 @@ static void a_full_gpu_says_so(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Keys that are there need no room, however many are asked for at once. */
+static void a_full_gpu_knows_its_keys(void **state) {
+  (void)state;
+  need_gpu();
+  enum { STEP = 3000, GPU = 2 * SMALL_GPU, MOST = GPU / 16 };
+  static uint64_t keys[MOST];
+  dzo_context *context = open_context(DZO_DEVICE_CUDA, GPU);
+  dzo_table_options options = options_of_width(1);
+  checked_table t;
+  checked_table_open(&t, context, &options);
+  t.may_fail = true;
+  for (uint64_t i = 0; i < MOST; i++)
+    keys[i] = i * 7919;
+  checked_batch b = {
+      .operation = DZO_TABLE_INSERT, .wants_answers = true, .count = STEP, .keys = keys};
+  for (uint64_t first = 0; t.status == DZO_OK; first += STEP) {
+    assert_true(first + STEP <= MOST);
+    b.keys = b.values = keys + first;
+    checked_table_run(&t, &b);
+  }
+  expect_message(context, t.status, DZO_E_MEMORY, "GPU");
+  assert_true(dzo_table_size(t.table) > STEP);
+  assert_true(dzo_table_capacity(t.table) < dzo_table_size(t.table) + STEP);
+  b.keys = b.values = keys;
+  for (b.operation = DZO_TABLE_INSERT; b.operation <= DZO_TABLE_MAX; b.operation++) {
+    checked_table_run(&t, &b);
+    assert_int_equal(t.status, DZO_OK);
+  }
+  checked_table_compare(&t, false);
+  checked_table_close(&t);
+  dzo_context_destroy(context);
+}
+
 /* On both processors it goes on, on the CPU. */
 static void a_hybrid_table_outgrows_the_gpu(void **state) {
   (void)state;
@@ -371,6 +404,7 @@ int main(void) {
       cmocka_unit_test(a_gpu_lost_elsewhere_is_lost_here),
       cmocka_unit_test(host_memory_that_runs_out_is_survived),
       cmocka_unit_test(a_full_gpu_says_so),
+      cmocka_unit_test(a_full_gpu_knows_its_keys),
       cmocka_unit_test(a_hybrid_table_outgrows_the_gpu),
       cmocka_unit_test(arrays_are_of_one_memory),
       cmocka_unit_test(large_tables_choose_the_gpu),
