@@ -20,9 +20,10 @@ typedef struct geometry {
 
 enum { SMALL_TILE = 2048, SMALL_HOT_BITS = 6, MOST_TABLE_BYTES = 200 * 1024 };
 enum { LEAST_PARTS = 32, MOST_PARTS = 1024, PART = 8192 /* records of a part, at least */ };
+enum { LEAST_TABLE = 512, OWN_SHARED = 6 * 1024 /* of a gathering block, beside the table */ };
 
 static geometry plan_geometry(const dzo_unit *unit, bool wide, bool first, uint64_t count,
-                              uint64_t regions) {
+                              uint64_t parts) {
   geometry g = {AGGREGATE_MOST_TILE, AGGREGATE_MOST_HOT_BITS, LEAST_PARTS, MOST_TABLE_BYTES};
   if (unit->shared < MOST_TABLE_BYTES + 2048) {
     g.tile = SMALL_TILE;
@@ -32,15 +33,15 @@ static geometry plan_geometry(const dzo_unit *unit, bool wide, bool first, uint6
   uint32_t most = wide || first ? 2 * MOST_PARTS : MOST_PARTS;
   while (g.parts < most && count / g.parts > PART)
     g.parts *= 2;
-  if (regions > 0)
-    g.parts = (uint32_t)regions;
+  if (parts > 0)
+    g.parts = (uint32_t)parts;
   return g;
 }
 
 /* Where things lie in the workspace. */
 typedef struct workspace_plan {
   uint64_t counts, sampled, sampled_at, hot_ranks, hot_keys, hot_sums, hot_first;
-  uint64_t records, record_at, index;
+  uint64_t records, record_at, index, ranges;
   uint64_t bytes;
 } workspace_plan;
 
@@ -64,16 +65,18 @@ static workspace_plan plan_workspace(const geometry *g, bool wide, bool first, u
   plan.records = take(&end, count * 2 * word);
   plan.record_at = take(&end, first ? count * 2 : 0);
   plan.index = take(&end, tiles * (g->parts + 1) * 2);
+  plan.ranges = take(&end, g->parts * sizeof(aggregate_range));
   plan.bytes = end;
   return plan;
 }
 
 extern "C" uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first,
-                                          uint64_t count, uint64_t regions) {
+                                          uint64_t count, uint64_t parts) {
   geometry g = plan_geometry(unit, wide, first, count, 0);
-  if (regions > g.parts && regions <= TABLE_AGGREGATE_REGIONS)
-    g.parts = (uint32_t)regions;
-  return plan_workspace(&g, wide, first, count).bytes;
+  geometry filling = plan_geometry(unit, wide, first, count, parts);
+  uint64_t bytes = plan_workspace(&g, wide, first, count).bytes;
+  uint64_t others = plan_workspace(&filling, wide, first, count).bytes;
+  return bytes > others ? bytes : others;
 }
 
 /* What the first and the last have in common with the least and the greatest: they are those of
@@ -89,11 +92,32 @@ static void choose_source(const table_aggregate *job, aggregate_state<Word> *s) 
   s->source = AGGREGATE_POSITION;
 }
 
+/* How many keys there may be, if all are as frequent; 0: they are not. By A. Chao, "Nonparametric
+ * estimation of the number of classes in a population", 1984; keys that are equally frequent are
+ * seen three times as often as those seen once and twice tell. */
+static double estimate_keys(const table_aggregate_sample *s) {
+  double once = s->single, twice = s->twice;
+  double unseen = twice > 0 ? once * once / (2 * twice) : once * (once - 1) / 2;
+  double thrice = once > 0 ? 2 * twice * twice / (3 * once) : s->thrice;
+  return s->thrice > 2 * thrice + 32 ? 0 : s->distinct + unseen;
+}
+
+/* As large as the part's keys need, where that is known: small tables leave room for more blocks.
+ */
+static uint32_t plan_slots(const geometry *g, const table_aggregate *job, uint32_t slot_bytes,
+                           uint32_t unit) {
+  uint32_t most = g->table_bytes / slot_bytes - 1;
+  double keys = job->looked ? estimate_keys(&job->sample) : 0, slots = 2 * keys / g->parts;
+  if (keys > 0 && slots + LEAST_TABLE < most)
+    most = (uint32_t)slots + LEAST_TABLE;
+  return most - most % unit;
+}
+
 template <typename Word>
 static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggregate *job) {
   bool wide = sizeof(Word) == 8, first = job->out_first != NULL;
-  uint64_t regions = job->into != NULL ? job->into->regions : 0;
-  geometry g = plan_geometry(unit, wide, first, job->count, regions);
+  uint64_t parts = job->into != NULL ? job->into->regions * job->times : 0;
+  geometry g = plan_geometry(unit, wide, first, job->count, parts);
   workspace_plan plan = plan_workspace(&g, wide, first, job->count);
   unsigned char *space = (unsigned char *)job->workspace;
   aggregate_state<Word> s = {};
@@ -105,8 +129,7 @@ static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggreg
   s.tiles = (uint32_t)((job->count + g.tile - 1) / g.tile);
   s.parts = g.parts;
   s.hot_bits = g.hot_bits;
-  s.table_slots = g.table_bytes / (uint32_t)(2 * sizeof(Word) + (first ? 4 : 0)) - 1;
-  s.table_slots -= s.table_slots % (16 / sizeof(Word));
+  s.table_slots = plan_slots(&g, job, 2 * sizeof(Word) + (first ? 4 : 0), 16 / sizeof(Word));
   choose_source(job, &s);
   s.counts = (aggregate_counts *)(space + plan.counts);
   s.sampled = (unsigned long long *)(space + plan.sampled);
@@ -118,6 +141,7 @@ static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggreg
   s.records = (aggregate_pair<Word> *)(space + plan.records);
   s.record_at = (uint16_t *)(space + plan.record_at);
   s.index = (uint16_t *)(space + plan.index);
+  s.ranges = (aggregate_range *)(space + plan.ranges);
   s.out_keys = (Word *)job->out_keys;
   s.out_values = (Word *)job->out_values;
   s.out_first = job->out_first;
@@ -155,10 +179,16 @@ static dzo_status fill(dzo_unit *unit, int queue, const aggregate_state<uint32_t
   run.spill = job->spill;
   run.counters = &s.counts->filled;
   u64 bytes = table_block_bytes<u32>(t->buckets * t->bucket_slots, t->buckets);
-  return t->bucket_slots == 4 ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<4>, t->regions,
-                                                  TABLE_BLOCK, bytes, s, *t, run)
-                              : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<8>, t->regions,
-                                                  TABLE_BLOCK, bytes, s, *t, run);
+  bool four = t->bucket_slots == 4;
+  if (job->times == 1)
+    return four ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<4>, t->regions, TABLE_BLOCK, bytes,
+                                    s, *t, run)
+                : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<8>, t->regions, TABLE_BLOCK, bytes,
+                                    s, *t, run);
+  return four ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill_gathered<4>, t->regions, TABLE_BLOCK,
+                                  bytes, s, *t, run, job->times)
+              : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill_gathered<8>, t->regions, TABLE_BLOCK,
+                                  bytes, s, *t, run, job->times);
 }
 
 template <typename Word, bool FIRST>
@@ -171,8 +201,12 @@ static dzo_status run_tiles_of(dzo_unit *unit, int queue, const aggregate_state<
 
 template <typename Word, bool FIRST>
 static dzo_status run_gather(dzo_unit *unit, int queue, const aggregate_state<Word> &s) {
-  return DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST>), s.parts,
-                           AGGREGATE_GATHERERS, aggregate_table_bytes(s, FIRST), s);
+  size_t bytes = aggregate_table_bytes(s, FIRST);
+  if ((bytes + OWN_SHARED) * AGGREGATE_FEW <= unit->shared_all)
+    return DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST, AGGREGATE_FEW_GATHERERS>),
+                             s.parts, AGGREGATE_FEW_GATHERERS, bytes, s);
+  return DZO_LAUNCH_SHARED(unit, queue, (aggregate_gather<Word, FIRST, AGGREGATE_GATHERERS>),
+                           s.parts, AGGREGATE_GATHERERS, bytes, s);
 }
 
 /* FIRST and LAST: the values at the positions found. */
@@ -197,6 +231,8 @@ static dzo_status read_counts(dzo_unit *unit, int queue, const aggregate_counts 
     job->sample.taken = (uint32_t)job->count;
   job->sample.distinct = counts->claimed;
   job->sample.single = counts->seen[1];
+  job->sample.twice = counts->seen[2];
+  job->sample.thrice = counts->seen[3];
   job->sample.hot = counts->hot;
   job->sample.hot_taken = counts->hot_taken;
   return DZO_OK;
@@ -211,14 +247,23 @@ static dzo_status put_values(dzo_unit *unit, int queue, const aggregate_state<Wo
                     s.out_values, first ? NULL : s.out_first, s.counts);
 }
 
-/* Sets job->filled if the table could take it; if not, it is empty again. */
+template <typename Word> static dzo_status look(dzo_unit *unit, int queue, table_aggregate *job) {
+  aggregate_state<Word> s = make_state<Word>(unit, job);
+  aggregate_counts counts;
+  DZO_TRY(take_sample(unit, queue, s));
+  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
+  job->looked = true;
+  return DZO_OK;
+}
+
+/* Sets job->filled if the table could take all; if not, it is empty again. */
 template <typename Word>
 static dzo_status try_fill(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
                            table_aggregate *job) {
   const table_layout *t = job->into;
   aggregate_counts counts;
   DZO_TRY(fill(unit, queue, s, job));
-  AGGREGATE_STAGE(unit, queue, 3);
+  AGGREGATE_STAGE(unit, queue, 4);
   DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
   job->filled = counts.filled.refused == 0 && counts.filled.inserted <= job->most;
   job->unique = counts.filled.inserted;
@@ -228,13 +273,10 @@ static dzo_status try_fill(dzo_unit *unit, int queue, const aggregate_state<Word
 }
 
 template <typename Word, bool FIRST>
-static dzo_status gather(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
-                         table_aggregate *job) {
+static dzo_status end_gather(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
+                             table_aggregate *job) {
   aggregate_counts counts;
-  DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
-  AGGREGATE_STAGE(unit, queue, 3);
   DZO_TRY(put_values(unit, queue, s, FIRST));
-  AGGREGATE_STAGE(unit, queue, 4);
   DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
   if (counts.failed > 0) {
     DZO_TRY(aggregate_by_sorting(unit, queue, s));
@@ -245,35 +287,35 @@ static dzo_status gather(dzo_unit *unit, int queue, const aggregate_state<Word> 
   return DZO_OK;
 }
 
+/* A table is filled from the tiles, where it has many regions, or else from what was gathered. */
 template <typename Word, bool FIRST>
 static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
                             table_aggregate *job) {
+  bool fills = job->into != NULL, gathers = !fills || job->times > 1;
+  AGGREGATE_STAGE(unit, queue, 1);
   DZO_TRY((run_tiles_of<Word, FIRST>(unit, queue, s)));
   AGGREGATE_STAGE(unit, queue, 2);
-  if (job->into != NULL)
+  if (gathers)
+    DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
+  AGGREGATE_STAGE(unit, queue, 3);
+  if (fills)
     DZO_TRY(try_fill(unit, queue, s, job));
-  return job->filled ? DZO_OK : gather<Word, FIRST>(unit, queue, s, job);
+  if (job->filled)
+    return DZO_OK;
+  if (!gathers)
+    DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
+  return end_gather<Word, FIRST>(unit, queue, s, job);
 }
 
 template <typename Word> static dzo_status run(dzo_unit *unit, int queue, table_aggregate *job) {
-  aggregate_state<Word> s = make_state<Word>(unit, job);
   /* The first position is what FIRST finds anyway. */
   bool first = job->out_first != NULL && job->kind != TABLE_AGGREGATE_FIRST;
   AGGREGATE_STAGE(unit, queue, 0);
   if (!job->looked)
-    DZO_TRY(take_sample(unit, queue, s));
-  AGGREGATE_STAGE(unit, queue, 1);
+    DZO_TRY(look<Word>(unit, queue, job));
+  aggregate_state<Word> s = make_state<Word>(unit, job);
   return first ? run_steps<Word, true>(unit, queue, s, job)
                : run_steps<Word, false>(unit, queue, s, job);
-}
-
-template <typename Word> static dzo_status look(dzo_unit *unit, int queue, table_aggregate *job) {
-  aggregate_state<Word> s = make_state<Word>(unit, job);
-  aggregate_counts counts;
-  DZO_TRY(take_sample(unit, queue, s));
-  DZO_TRY(read_counts(unit, queue, s.counts, job, &counts));
-  job->looked = true;
-  return DZO_OK;
 }
 
 extern "C" dzo_status table_aggregate_look(dzo_unit *unit, int queue, table_aggregate *job) {

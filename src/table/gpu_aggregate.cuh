@@ -67,12 +67,18 @@ template <typename Word> struct aggregate_state {
   uint16_t *index;               /* [tiles][parts + 1] where each part begins in the tile */
   Word *out_keys, *out_values;
   uint32_t *out_first;
+  struct aggregate_range *ranges; /* [parts] where each part's keys were put out */
 };
 
 template <typename Word>
 static __device__ __forceinline__ Word aggregate_identity(table_aggregate_kind kind) {
   return kind == TABLE_AGGREGATE_MIN ? (Word) ~(Word)0 : (Word)0;
 }
+
+/* A part's keys, where they were put out as one. */
+struct aggregate_range {
+  uint32_t begin, count;
+};
 
 template <typename Word>
 static __device__ __forceinline__ Word aggregate_value(const aggregate_state<Word> &s,
@@ -96,18 +102,17 @@ static __device__ __forceinline__ unsigned aggregate_top(Word mixed, unsigned bi
   return (unsigned)(mixed >> (8 * sizeof(Word) - bits));
 }
 
-/* Its part, and what is left of it: as regions of a table are chosen. */
-static __device__ __forceinline__ table_place aggregate_place(uint32_t mixed, uint32_t parts) {
-  return table_place32(mixed, parts);
+/* Its part, as regions of a table are chosen, and what is left of it. */
+static __device__ __forceinline__ uint32_t aggregate_part(uint32_t mixed, uint32_t parts) {
+  return __umulhi(mixed, parts);
 }
-static __device__ __forceinline__ table_place aggregate_place(unsigned long long mixed,
-                                                              uint32_t parts) {
-  return table_place64(mixed, parts);
+static __device__ __forceinline__ uint32_t aggregate_part(unsigned long long mixed,
+                                                          uint32_t parts) {
+  return __umulhi((uint32_t)(mixed >> 32), parts);
 }
 template <typename Word>
-static __device__ __forceinline__ uint32_t aggregate_part(const aggregate_state<Word> &s,
-                                                          Word mixed) {
-  return aggregate_place(mixed, s.parts).region;
+static __device__ __forceinline__ uint32_t aggregate_rest(Word mixed, uint32_t parts) {
+  return aggregate_top(mixed, 32) * parts;
 }
 
 /* Summing up hot keys by themselves is worth the looking if it takes a good part of the records, or

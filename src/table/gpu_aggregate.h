@@ -20,15 +20,15 @@ typedef enum table_aggregate_kind {
   TABLE_AGGREGATE_LAST   /* at the last */
 } table_aggregate_kind;
 
-enum { TABLE_AGGREGATE_MOST = INT32_MAX /* records in one call */ };
+enum { TABLE_AGGREGATE_MOST = INT32_MAX /* records in one call */, TABLE_AGGREGATE_PARTS = 4096 };
 
 /* What a sample of the records says. */
 typedef struct table_aggregate_sample {
-  uint32_t taken;     /* records looked at; all of them where there are few */
-  uint32_t distinct;  /* keys among those */
-  uint32_t single;    /* of these, seen once */
-  uint32_t hot;       /* keys that were taken to be frequent */
-  uint32_t hot_taken; /* records of the sample that have those */
+  uint32_t taken;                 /* records looked at; all of them where there are few */
+  uint32_t distinct;              /* keys among those */
+  uint32_t single, twice, thrice; /* of these, seen so often */
+  uint32_t hot;                   /* keys that were taken to be frequent */
+  uint32_t hot_taken;             /* records of the sample that have those */
 } table_aggregate_sample;
 
 /* All arrays are device memory; words are 8 bytes where `wide`, else 4. */
@@ -50,6 +50,7 @@ typedef struct table_aggregate {
    */
   const table_layout *into;
   uint64_t most;
+  uint32_t times; /* parts a region, in all TABLE_AGGREGATE_PARTS at most; 1 for many regions */
   void *spill;
   /* Set by the call. The order of the result is not determined; what it holds is. */
   uint64_t unique;  /* keys */
@@ -58,13 +59,10 @@ typedef struct table_aggregate {
   table_aggregate_sample sample;
 } table_aggregate;
 
-/* Tables of more regions are not filled. */
-enum { TABLE_AGGREGATE_REGIONS = 4096 };
-
-/* Workspace for as many records; `first`: with first positions; `regions`: of the table to be
- * filled, or 0. */
+/* Workspace for as many records; `first`: with first positions; `parts`: of all regions of the
+ * table to be filled, or 0. */
 uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count,
-                               uint64_t regions);
+                               uint64_t parts);
 
 /* Look at a sample only, 64 Ki records at most: is it worth it? Sets `sample`; of the job needs
  * `wide`, `kind`, `mix`, `count`, `keys`, `into` and `workspace`. Waits for the queue. */

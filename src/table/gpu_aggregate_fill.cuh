@@ -26,85 +26,74 @@ struct aggregate_filling {
   bool fits;
 };
 
-/* Claims the slot, which was seen to be free. True: it has the key now; else *seen is what it has.
- */
-static __device__ __forceinline__ bool fill_claim(aggregate_filling *f, u32 at, u64 pair,
-                                                  u64 *seen) {
-  *seen = atomicCAS((u64 *)&f->region.slots[at], (u64)FILL_FREE, pair);
-  if (*seen == FILL_FREE)
-    f->fresh++;
-  return *seen == FILL_FREE;
+static __device__ __forceinline__ u64 fill_claim(const aggregate_filling *f, u32 at, u64 pair) {
+  return atomicCAS((u64 *)&f->region.slots[at], (u64)FILL_FREE, pair);
 }
 
-static __device__ __forceinline__ void fill_combine(const aggregate_filling *f, u32 at, u64 pair) {
-  aggregate_into(f->kind, &f->region.slots[at].value, table_slot_value(pair));
-}
-
-/* Two slots of 16 bytes, of which the one to be taken first is `turn`. True: it is done. */
-static __device__ __forceinline__ bool fill_two(aggregate_filling *f, u32 two, u32 turn, u64 pair) {
-  u32 key = table_slot_key(pair), at = two * 2;
-  ulonglong2 seen = dzo_load_block((const ulonglong2 *)f->region.slots + two);
-  for (;;) {
-    bool first = table_slot_key(seen.x) == key;
-    if (first || table_slot_key(seen.y) == key) {
-      fill_combine(f, at + (first ? 0 : 1), pair);
-      return true;
-    }
-    bool free = seen.x == FILL_FREE, other = seen.y == FILL_FREE;
-    if (!free && !other)
-      return false;
-    bool upper = !free || (other && turn != 0);
-    if (fill_claim(f, at + upper, pair, upper ? &seen.y : &seen.x))
-      return true;
-  }
-}
-
-template <int S>
-static __device__ __forceinline__ bool fill_bucket(aggregate_filling *f, u32 bucket, u64 pair) {
-  u32 turn = table_slot_key(pair) * 0x9e3779b1u >> 24 & (S - 1);
-  for (u32 i = 0; i < S / 2; i++)
-    if (fill_two(f, bucket * (S / 2) + ((turn / 2 + i) & (S / 2 - 1)), turn & 1, pair))
-      return true;
-  return false;
-}
-
-/* False: the stash is full. */
-static __device__ bool fill_stash(aggregate_filling *f, u64 pair) {
+/* The slot in the stash; TABLE_NOWHERE: it is full. */
+static __device__ __forceinline__ u32 fill_stash(const aggregate_filling *f, u64 pair,
+                                                 bool *fresh) {
   u32 key = table_slot_key(pair), i = table_stash_start(key);
   for (u32 n = 0; n < TABLE_STASH; n++, i = (i + 1) % TABLE_STASH) {
     u32 at = table_stash_of(f->region) + i;
     u64 seen = dzo_load_block((const u64 *)&f->region.slots[at]);
-    if (seen == FILL_FREE && fill_claim(f, at, pair, &seen)) {
+    if (seen == FILL_FREE)
+      seen = fill_claim(f, at, pair);
+    *fresh = seen == FILL_FREE;
+    if (*fresh)
       atomicAdd(&f->state->stashed, 1u);
-      return true;
-    }
-    if (table_slot_key(seen) == key) {
-      fill_combine(f, at, pair);
-      return true;
-    }
+    if (*fresh || table_slot_key(seen) == key)
+      return at;
   }
-  return false;
+  return TABLE_NOWHERE;
 }
 
 /* The key all ones has a slot to itself, where it is 0. */
-static __device__ void fill_side(aggregate_filling *f, u32 value) {
-  u64 seen;
-  if (!fill_claim(f, f->region.side, table_slot_of(value, 0u), &seen))
-    fill_combine(f, f->region.side, value);
+static __device__ __forceinline__ u32 fill_side(const aggregate_filling *f, u64 pair, bool *fresh) {
+  *fresh = fill_claim(f, f->region.side, table_slot_value(pair)) == FILL_FREE;
+  return f->region.side;
+}
+
+/* The slot of a pair, two slots being looked at at a time. *fresh: it has the value already. */
+template <int S>
+static __device__ __forceinline__ u32 fill_slot(const aggregate_filling *f, u64 pair, bool *fresh) {
+  enum : u32 { TWOS = S / 2 };
+  u32 key = table_slot_key(pair), turn = key * 0x9e3779b1u >> 24, step = 0;
+  if (key == table_word<u32>::FREE)
+    return fill_side(f, pair, fresh);
+  u32 rest = key * f->region.regions, bucket = __umulhi(rest, f->region.buckets);
+#pragma unroll 1
+  for (;;) {
+    u32 at = (bucket * TWOS + ((turn / 2 + step) & (TWOS - 1))) * 2;
+    ulonglong2 seen = dzo_load_block((const ulonglong2 *)(f->region.slots + at));
+    bool upper = table_slot_key(seen.y) == key;
+    if (upper || table_slot_key(seen.x) == key)
+      return at + upper;
+    upper = seen.x != FILL_FREE || (seen.y == FILL_FREE && (turn & 1) != 0);
+    if (!upper || seen.y == FILL_FREE) {
+      u64 old = fill_claim(f, at + upper, pair);
+      *fresh = old == FILL_FREE;
+      if (*fresh || table_slot_key(old) == key)
+        return at + upper;
+      continue; /* somebody else's: look again */
+    }
+    step++;
+    if (step == TWOS)
+      bucket = table_second_bucket(key, f->region.buckets);
+    if (step == 2 * TWOS)
+      return fill_stash(f, pair, fresh);
+  }
 }
 
 template <int S>
 static __device__ __forceinline__ void fill_put(aggregate_filling *f, u32 key, u32 value) {
-  u64 pair = table_slot_of(value, key);
-  if (key == table_word<u32>::FREE) {
-    fill_side(f, value);
-    return;
-  }
-  table_place place = table_place_of(key, f->region.regions);
-  if (fill_bucket<S>(f, table_first_bucket(place, f->region.buckets), pair) ||
-      fill_bucket<S>(f, table_second_bucket(key, f->region.buckets), pair) || fill_stash(f, pair))
-    return;
-  f->fits = false;
+  bool fresh = false;
+  u32 at = fill_slot<S>(f, table_slot_of(value, key), &fresh);
+  f->fresh += fresh;
+  if (at == TABLE_NOWHERE)
+    f->fits = false;
+  else if (!fresh)
+    aggregate_into(f->kind, &f->region.slots[at].value, value);
 }
 
 /* 32 runs, one of each lane, by their warp. */
@@ -159,6 +148,21 @@ template <int S> static __device__ bool fill_settle(const aggregate_filling &f) 
   return fits;
 }
 
+/* All threads. The region is full, or is done. */
+template <int S>
+static __device__ void fill_end(const aggregate_filling &f, const table_layout &t,
+                                const table_batch_run &run, bool fits) {
+  if (!fits) {
+    if (threadIdx.x == 0)
+      atomicAdd((u64 *)&run.counters->refused, 1ull);
+    return;
+  }
+  table_spill<u32, S>(f.region, f.state, run);
+  table_count_up(&run.counters->inserted, f.fresh);
+  __syncthreads();
+  table_region_save(t, f.region, blockIdx.x);
+}
+
 /* Step 3 for a table: a block for each region. All of them, or the table has to be emptied. */
 template <int S>
 static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<u32>::LIGHT)
@@ -183,15 +187,29 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<u32>::LIGHT)
     fill_runs<S>(s, &f, begins + warp, mine);
     fits = fill_settle<S>(f);
   }
-  if (!fits) {
-    if (threadIdx.x == 0)
-      atomicAdd((u64 *)&run.counters->refused, 1ull);
-    return;
+  fill_end<S>(f, t, run, fits);
+}
+
+/* The same with what was gathered already, `times` parts a region; a warp a part. */
+template <int S>
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<u32>::LIGHT)
+    aggregate_fill_gathered(aggregate_state<u32> s, table_layout t, table_batch_run run,
+                            u32 times) {
+  DZO_BLOCK_MEMORY(char, memory);
+  __shared__ table_region_state state;
+  aggregate_filling f = {fill_begin(t, memory, &state), &state, s.kind, 0, true};
+  bool fits = s.counts->failed == 0 && s.counts->halved == 0;
+  for (u32 first = 0; first < times && fits; first += TABLE_BLOCK / 32) {
+    u32 part = first + threadIdx.x / 32;
+    aggregate_range range = {0, 0};
+    if (part < times)
+      range = s.ranges[blockIdx.x * times + part];
+    for (u32 i = dzo_lane(); i < range.count; i += 32)
+      fill_put<S>(&f, s.out_keys[range.begin + i], s.out_values[range.begin + i]);
+    __syncwarp();
+    fits = fill_settle<S>(f);
   }
-  table_spill<u32, S>(f.region, &state, run);
-  table_count_up(&run.counters->inserted, f.fresh);
-  __syncthreads();
-  table_region_save(t, f.region, part);
+  fill_end<S>(f, t, run, fits);
 }
 
 #endif

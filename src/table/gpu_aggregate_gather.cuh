@@ -7,9 +7,10 @@
 #include "table/gpu_aggregate_runs.cuh"
 
 enum {
-  AGGREGATE_GATHERERS = 1024, /* threads */
-  AGGREGATE_AT_ONCE = 4,      /* records of a thread that are on their way */
-  AGGREGATE_SLICE_BITS = 6,   /* of a part whose keys do not fit at once */
+  AGGREGATE_GATHERERS = 1024, /* threads, one block at a time; or less, and FEW blocks */
+  AGGREGATE_FEW_GATHERERS = 512,
+  AGGREGATE_FEW = 3,
+  AGGREGATE_SLICE_BITS = 6, /* of a part whose keys do not fit at once */
   AGGREGATE_SLICES = 1 << AGGREGATE_SLICE_BITS,
   AGGREGATE_PROBES = 32 /* after which a table is taken to be full */
 };
@@ -28,11 +29,11 @@ static inline size_t aggregate_table_bytes(const aggregate_state<Word> &s, bool 
   return ((size_t)s.table_slots + 1) * (2 * sizeof(Word) + (first ? 4 : 0));
 }
 
-template <typename Word, bool FIRST>
+template <typename Word, bool FIRST, unsigned THREADS>
 static __device__ __forceinline__ void aggregate_table_clear(const aggregate_state<Word> &s,
                                                              const aggregate_table<Word> &t) {
   Word nothing = aggregate_identity<Word>(s.kind);
-  for (uint32_t i = threadIdx.x; i <= t.slots; i += AGGREGATE_GATHERERS) {
+  for (uint32_t i = threadIdx.x; i <= t.slots; i += THREADS) {
     t.keys[i] = (Word) ~(Word)0;
     t.sums[i] = nothing;
     if (FIRST)
@@ -76,6 +77,7 @@ static __device__ __forceinline__ uint32_t aggregate_slot(const aggregate_table<
     return t.slots;
   }
   uint32_t at = __umulhi((uint32_t)key * 0x9e3779b1u, t.slots / EACH) * EACH;
+#pragma unroll 1
   for (unsigned probe = 0; probe < AGGREGATE_PROBES; probe++) {
     bool there;
     unsigned i = aggregate_look(&t.keys[at], key, &there);
@@ -98,7 +100,7 @@ template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
 aggregate_put(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
               Word key, Word value, uint32_t first) {
-  uint32_t slice = aggregate_place(key, s.parts).rest >> (32 - AGGREGATE_SLICE_BITS);
+  uint32_t slice = aggregate_rest(key, s.parts) >> (32 - AGGREGATE_SLICE_BITS);
   if (slice < t.begin || slice >= t.end)
     return true;
   uint32_t slot = aggregate_slot(t, key, taken);
@@ -111,13 +113,13 @@ aggregate_put(const aggregate_state<Word> &s, const aggregate_table<Word> &t, ui
 }
 
 /* The hot keys of the part, one thread each. */
-template <typename Word, bool FIRST>
+template <typename Word, bool FIRST, unsigned THREADS>
 static __device__ __forceinline__ bool aggregate_put_hot(const aggregate_state<Word> &s,
                                                          const aggregate_table<Word> &t,
                                                          uint32_t *taken, uint32_t part) {
   bool fits = true;
   aggregate_hot_range range = aggregate_hot_of(s, part);
-  for (uint32_t i = range.begin + threadIdx.x; i < range.end; i += AGGREGATE_GATHERERS)
+  for (uint32_t i = range.begin + threadIdx.x; i < range.end; i += THREADS)
     if (aggregate_hot_is_of(s, i, part))
       fits = aggregate_put<Word, FIRST>(s, t, taken, s.hot_keys[i], s.hot_sums[i],
                                         FIRST ? s.hot_first[i] : 0) &&
@@ -130,7 +132,7 @@ template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
 aggregate_put_runs(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
                    uint32_t *begins, aggregate_run mine) {
-  enum { AT_ONCE = 32 / sizeof(Word) }; /* records of a thread on their way */
+  enum { AT_ONCE = 4 }; /* records of a thread on their way */
   aggregate_sequence q = aggregate_join(begins, mine);
   uint32_t before = 0;
   bool fits = true;
@@ -162,17 +164,17 @@ aggregate_put_runs(const aggregate_state<Word> &s, const aggregate_table<Word> &
 }
 
 /* All runs of the part. The next ones are asked for before these are worked on. */
-template <typename Word, bool FIRST>
+template <typename Word, bool FIRST, unsigned THREADS>
 static __device__ __forceinline__ bool
 aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
                    bool *full, uint32_t part, uint32_t tiles) {
-  __shared__ uint32_t begins[AGGREGATE_GATHERERS];
+  __shared__ uint32_t begins[THREADS];
   bool fits = true;
   uint32_t first = threadIdx.x & ~31u, *mine = begins + first;
   aggregate_run next = aggregate_run_of(s, first + dzo_lane(), part);
-  for (; first < tiles; first += AGGREGATE_GATHERERS) {
+  for (; first < tiles; first += THREADS) {
     aggregate_run run = next;
-    next = aggregate_run_of(s, first + AGGREGATE_GATHERERS + dzo_lane(), part);
+    next = aggregate_run_of(s, first + THREADS + dzo_lane(), part);
     fits = aggregate_put_runs<Word, FIRST>(s, t, taken, mine, run) && fits;
     if (!fits)
       dzo_store_block(full, true);
@@ -183,9 +185,10 @@ aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &
 }
 
 /* Write out what the table holds: `mine` of it the calling thread has put there. */
-template <typename Word, bool FIRST>
-static __device__ __forceinline__ void
-aggregate_put_out(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t mine) {
+template <typename Word, bool FIRST, unsigned THREADS>
+static __device__ __forceinline__ void aggregate_put_out(const aggregate_state<Word> &s,
+                                                         const aggregate_table<Word> &t,
+                                                         uint32_t mine, uint32_t part) {
   enum { EACH = 4 }; /* slots of a thread at once */
   __shared__ uint32_t room;
   if (threadIdx.x == 0)
@@ -195,11 +198,13 @@ aggregate_put_out(const aggregate_state<Word> &s, const aggregate_table<Word> &t
   if (dzo_lane() == 0 && mine > 0)
     atomicAdd(&room, mine);
   __syncthreads();
-  if (threadIdx.x == 0 && room > 0)
-    room = atomicAdd(&s.counts->unique, room);
+  if (threadIdx.x == 0) {
+    uint32_t count = room;
+    room = count > 0 ? atomicAdd(&s.counts->unique, count) : 0;
+    s.ranges[part] = {room, count};
+  }
   __syncthreads();
-  for (uint32_t first = (threadIdx.x & ~31u) * EACH; first <= t.slots;
-       first += AGGREGATE_GATHERERS * EACH) {
+  for (uint32_t first = (threadIdx.x & ~31u) * EACH; first <= t.slots; first += THREADS * EACH) {
     unsigned used[EACH];
     uint32_t sum = 0, to = 0;
 #pragma unroll
@@ -228,8 +233,9 @@ aggregate_put_out(const aggregate_state<Word> &s, const aggregate_table<Word> &t
 
 /* A part's slice after slice, each made smaller until the table holds it. Work is bounded: a part
  * of very many keys is given up. */
-template <typename Word, bool FIRST>
-static __global__ void __launch_bounds__(AGGREGATE_GATHERERS, 1)
+template <typename Word, bool FIRST, unsigned THREADS>
+static __global__ void __launch_bounds__(THREADS,
+                                         THREADS == AGGREGATE_GATHERERS ? 1 : (int)AGGREGATE_FEW)
     aggregate_gather(aggregate_state<Word> s) {
   DZO_BLOCK_MEMORY(unsigned char, memory);
   __shared__ bool full;
@@ -245,16 +251,16 @@ static __global__ void __launch_bounds__(AGGREGATE_GATHERERS, 1)
   if (threadIdx.x == 0)
     halved = dzo_load_shared(&s.counts->halved);
   while (t.begin < AGGREGATE_SLICES) {
-    aggregate_table_clear<Word, FIRST>(s, t);
+    aggregate_table_clear<Word, FIRST, THREADS>(s, t);
     if (threadIdx.x == 0)
       full = false;
     __syncthreads();
     t.end = t.begin + (AGGREGATE_SLICES >> halved);
     uint32_t taken = 0;
-    bool fits = !hot || aggregate_put_hot<Word, FIRST>(s, t, &taken, part);
-    fits = aggregate_put_part<Word, FIRST>(s, t, &taken, &full, part, tiles) && fits;
+    bool fits = !hot || aggregate_put_hot<Word, FIRST, THREADS>(s, t, &taken, part);
+    fits = aggregate_put_part<Word, FIRST, THREADS>(s, t, &taken, &full, part, tiles) && fits;
     if (!__syncthreads_or(!fits)) {
-      aggregate_put_out<Word, FIRST>(s, t, taken);
+      aggregate_put_out<Word, FIRST, THREADS>(s, t, taken, part);
       __syncthreads();
       t.begin = t.end;
       continue;

@@ -26,7 +26,7 @@ static __device__ __forceinline__ bool aggregate_hot_is_of(const aggregate_state
                                                            uint32_t slot, uint32_t part) {
   Word key = s.hot_keys[slot];
   return aggregate_top(key, s.hot_bits) == slot / AGGREGATE_HOT_SLOTS &&
-         aggregate_part(s, key) == part;
+         aggregate_part(key, s.parts) == part;
 }
 
 /* The part's run in a tile. */

@@ -98,56 +98,98 @@ static __device__ __forceinline__ uint32_t aggregate_scan(uint32_t *counts, unsi
 /* A record is summed up if its key is hot: then AGGREGATE_TAKEN; else counted in its part: then its
  * rank there. */
 template <typename Word, bool FIRST>
-static __device__ __forceinline__ uint16_t aggregate_sift(const aggregate_state<Word> &s,
-                                                          const aggregate_tile<Word> &t, bool hot,
-                                                          Word key, Word value, uint32_t position) {
-  int slot =
-      hot ? aggregate_hot(t.hot_keys, key, aggregate_top(key, s.hot_bits)) : (int)AGGREGATE_NOWHERE;
+static __device__ __forceinline__ uint32_t aggregate_sift(const aggregate_state<Word> &s,
+                                                          const aggregate_tile<Word> &t, Word key,
+                                                          Word value, uint32_t position) {
+  int slot = aggregate_hot(t.hot_keys, key, aggregate_top(key, s.hot_bits));
   if (slot < 0)
-    return (uint16_t)atomicAdd(&t.begin[aggregate_part(s, key)], 1u);
+    return atomicAdd(&t.begin[aggregate_part(key, s.parts)], 1u);
   aggregate_into_block(s.kind, &t.hot_sums[slot], value);
   if (FIRST)
     atomicMin(&t.hot_first[slot], position);
   return AGGREGATE_TAKEN;
 }
 
+/* A thread's records of a tile: those at THREADS * j + threadIdx.x. */
+template <typename Word, unsigned THREADS, unsigned EACH> struct aggregate_own {
+  Word key[EACH], value[EACH];
+  uint32_t ranks[EACH / 2]; /* two in a word: registers are scarce */
+
+  __device__ __forceinline__ uint32_t rank(unsigned j) const {
+    return ranks[j / 2] >> (16 * (j & 1)) & 0xffff;
+  }
+  __device__ __forceinline__ void set_rank(unsigned j, uint32_t rank) {
+    ranks[j / 2] = (j & 1) == 0 ? rank : ranks[j / 2] | rank << 16;
+  }
+};
+
+/* WHOLE: the tile is. */
+template <bool WHOLE, typename Word, unsigned THREADS, unsigned EACH>
+static __device__ __forceinline__ void
+aggregate_read_tile(const aggregate_state<Word> &s, uint32_t base, uint32_t count,
+                    aggregate_own<Word, THREADS, EACH> *own) {
+  const Word *keys = s.keys + base + threadIdx.x, *values = s.values + base + threadIdx.x;
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++)
+    own->key[j] = WHOLE || j * THREADS + threadIdx.x < count ? __ldcs(keys + j * THREADS) : (Word)0;
+  if (s.source == AGGREGATE_GIVEN) {
+#pragma unroll
+    for (unsigned j = 0; j < EACH; j++)
+      own->value[j] =
+          WHOLE || j * THREADS + threadIdx.x < count ? __ldcs(values + j * THREADS) : (Word)0;
+  } else {
+    bool same = s.source == AGGREGATE_SAME;
+#pragma unroll
+    for (unsigned j = 0; j < EACH; j++)
+      own->value[j] = same ? s.same : (Word)(base + j * THREADS + threadIdx.x);
+  }
+}
+
+/* Which part has how many, and where in it each is. */
+template <bool WHOLE, bool FIRST, typename Word, unsigned THREADS, unsigned EACH>
+static __device__ __forceinline__ void
+aggregate_rank_tile(const aggregate_state<Word> &s, const aggregate_tile<Word> &t, uint32_t base,
+                    uint32_t count, bool hot, aggregate_own<Word, THREADS, EACH> *own) {
+  if (WHOLE && !hot) {
+#pragma unroll
+    for (unsigned j = 0; j < EACH; j++) {
+      own->key[j] = aggregate_mixed(own->key[j], s.mix);
+      own->set_rank(j, atomicAdd(&t.begin[aggregate_part(own->key[j], s.parts)], 1u));
+    }
+    return;
+  }
+#pragma unroll
+  for (unsigned j = 0; j < EACH; j++) {
+    uint32_t at = j * THREADS + threadIdx.x, rank = AGGREGATE_TAKEN;
+    Word key = aggregate_mixed(own->key[j], s.mix);
+    if (WHOLE || at < count)
+      rank = hot ? aggregate_sift<Word, FIRST>(s, t, key, own->value[j], base + at)
+                 : atomicAdd(&t.begin[aggregate_part(key, s.parts)], 1u);
+    own->key[j] = key;
+    own->set_rank(j, rank);
+  }
+}
+
 /* One tile, put in order in shared memory. Returns how many records are left of it. */
-template <typename Word, bool FIRST, unsigned THREADS, unsigned EACH>
+template <bool WHOLE, bool FIRST, typename Word, unsigned THREADS, unsigned EACH>
 static __device__ __forceinline__ uint32_t aggregate_order_tile(const aggregate_state<Word> &s,
                                                                 const aggregate_tile<Word> &t,
-                                                                uint32_t tile, bool hot) {
-  uint32_t base = tile * s.tile, count = min(s.count - base, s.tile);
-  Word key[EACH], value[EACH];
-  uint16_t rank[EACH];
+                                                                uint32_t base, uint32_t count,
+                                                                bool hot) {
+  aggregate_own<Word, THREADS, EACH> own;
+  aggregate_read_tile<WHOLE>(s, base, count, &own);
   for (unsigned i = threadIdx.x; i < s.parts; i += THREADS)
     t.begin[i] = 0;
-#pragma unroll
-  for (unsigned j = 0; j < EACH; j++) {
-    uint32_t at = j * THREADS + threadIdx.x;
-    key[j] = at < count ? __ldcs(s.keys + base + at) : (Word)0;
-  }
-#pragma unroll
-  for (unsigned j = 0; j < EACH; j++) {
-    uint32_t at = j * THREADS + threadIdx.x;
-    value[j] = at < count ? aggregate_value(s, base + at) : (Word)0;
-  }
   __syncthreads();
-#pragma unroll
-  for (unsigned j = 0; j < EACH; j++) {
-    uint32_t at = j * THREADS + threadIdx.x;
-    key[j] = aggregate_mixed(key[j], s.mix);
-    rank[j] = AGGREGATE_TAKEN;
-    if (at < count)
-      rank[j] = aggregate_sift<Word, FIRST>(s, t, hot, key[j], value[j], base + at);
-  }
+  aggregate_rank_tile<WHOLE, FIRST>(s, t, base, count, hot, &own);
   __syncthreads();
   uint32_t rest = aggregate_scan<THREADS>(t.begin, s.parts);
 #pragma unroll
   for (unsigned j = 0; j < EACH; j++) {
-    if (rank[j] == AGGREGATE_TAKEN)
+    if (own.rank(j) == AGGREGATE_TAKEN)
       continue;
-    uint32_t to = t.begin[aggregate_part(s, key[j])] + rank[j];
-    t.records[to] = {key[j], value[j]};
+    uint32_t to = t.begin[aggregate_part(own.key[j], s.parts)] + own.rank(j);
+    t.records[to] = {own.key[j], own.value[j]};
     if (FIRST)
       t.at[to] = (uint16_t)(j * THREADS + threadIdx.x);
   }
@@ -161,8 +203,13 @@ static __device__ __forceinline__ void aggregate_write_tile(const aggregate_stat
                                                             uint32_t tile, uint32_t rest) {
   uint32_t base = tile * s.tile, parts = s.parts;
   uint16_t *index = s.index + (uint64_t)tile * (parts + 1);
-  for (uint32_t i = threadIdx.x; i < rest; i += THREADS)
-    s.records[base + i] = t.records[i];
+  /* 16 bytes at a time: what lies behind the last is not read. */
+  const uint4 *from = (const uint4 *)t.records;
+  uint4 *to = (uint4 *)(s.records + base);
+  uint32_t words = (rest * (uint32_t)sizeof *s.records + 15) / 16;
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < words; i += THREADS)
+    to[i] = from[i];
   if (FIRST)
     for (uint32_t i = threadIdx.x; i < rest; i += THREADS)
       s.record_at[base + i] = t.at[i];
@@ -189,7 +236,11 @@ static __global__ void __launch_bounds__(THREADS, 1024 / THREADS)
   }
   __syncthreads();
   for (uint32_t tile = blockIdx.x; tile < s.tiles; tile += gridDim.x) {
-    uint32_t here = aggregate_order_tile<Word, FIRST, THREADS, EACH>(s, t, tile, hot);
+    uint32_t base = tile * s.tile, count = min(s.count - base, s.tile);
+    uint32_t here =
+        count == THREADS * EACH
+            ? aggregate_order_tile<true, FIRST, Word, THREADS, EACH>(s, t, base, count, hot)
+            : aggregate_order_tile<false, FIRST, Word, THREADS, EACH>(s, t, base, count, hot);
     aggregate_write_tile<Word, FIRST, THREADS>(s, t, tile, here);
     rest += here;
   }

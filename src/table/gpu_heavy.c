@@ -9,7 +9,7 @@
 
 /* Batches from so many queries on are worth a sample; and are made one query a key if there seem to
  * be so many to a key, or one in so many has a frequent key. */
-enum { SHARED = 3, HOT_SHARE = 8, BUSY = 3 };
+enum { SHARED = 3, HOT_SHARE = 8, LEAST_REGIONS = 16, BUSY = 8 };
 #define WORTH_LOOKING (UINT64_C(2) << 20)
 
 static uint64_t round_up(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -49,17 +49,24 @@ static bool is_shared(const table_aggregate_sample *s, uint64_t count) {
   return s->hot_taken > s->taken / HOT_SHARE || estimate_keys(s, count) < count / SHARED;
 }
 
-/* An empty table may be made of the sums at once, if it is large enough to keep the GPU busy, and
- * not much too large. */
+/* An empty table may be made of the sums at once, if it is not much too large. */
 static bool may_fill(const table_gpu *g, const table_piece *piece, const table_aggregate *job) {
-  uint64_t regions = g->t.regions, busy = (uint64_t)g->unit->processors * BUSY;
+  uint64_t regions = g->t.regions;
   if (g->wide || g->pairs > 0 || g->t.over_count > 0 || piece->answers != NULL ||
       job->kind == TABLE_AGGREGATE_FIRST || job->kind == TABLE_AGGREGATE_LAST)
     return false;
-  if (regions > TABLE_AGGREGATE_REGIONS || regions * TABLE_STASH > piece->count ||
-      table_gpu_slots(g) / 2 > piece->count)
-    return false;
-  return g->sizes.heavy > 0 || regions >= busy;
+  return regions >= LEAST_REGIONS && regions <= TABLE_AGGREGATE_PARTS &&
+         table_gpu_slots(g) / 2 <= piece->count;
+}
+
+/* Parts a region, so that the GPU has enough to do. */
+static uint32_t fill_times(const table_gpu *g) {
+  uint64_t regions = g->t.regions, enough = (uint64_t)g->unit->processors * BUSY;
+  return regions >= enough ? 1 : (uint32_t)((enough + regions - 1) / regions);
+}
+
+static uint64_t spill_bytes(const table_gpu *g, uint64_t regions) {
+  return regions * TABLE_STASH * table_gpu_slot_bytes(g);
 }
 
 /* First positions and answers of the unique queries have memory of their own: the workspace may
@@ -139,7 +146,8 @@ static dzo_status aggregate(table_gpu *g, table_piece *piece, table_aggregate *j
       estimate_keys(&job->sample, piece->count) <= table_gpu_capacity(g)) {
     job->into = &g->t;
     job->most = table_gpu_capacity(g);
-    job->spill = result;
+    job->times = fill_times(g);
+    job->spill = result + 2 * array;
   }
   DZO_TRY(table_aggregate_run(g->unit, 0, job));
   if (job->filled)
@@ -160,10 +168,10 @@ dzo_status table_heavy_begin(table_gpu *g, table_piece *piece, uint64_t piece_by
   table_aggregate job = {.wide = g->wide, .mix = g->t.mix, .count = piece->count};
   (void)kind_of(piece->operation, &job.kind);
   bool first = piece->answers != NULL;
-  uint64_t regions = may_fill(g, piece, &job) ? g->t.regions : 0;
-  uint64_t bytes = round_up(table_aggregate_bytes(g->unit, g->wide, first, piece->count, regions));
+  uint64_t regions = may_fill(g, piece, &job) ? g->t.regions : 0, parts = regions * fill_times(g);
+  uint64_t bytes = round_up(table_aggregate_bytes(g->unit, g->wide, first, piece->count, parts));
   bytes = bytes > round_up(piece_bytes) ? bytes : round_up(piece_bytes);
-  uint64_t all = bytes + 2 * round_up(piece->count * table_gpu_word(g));
+  uint64_t all = bytes + 2 * round_up(piece->count * table_gpu_word(g)) + spill_bytes(g, regions);
   uint64_t there = g->unit->workspace_bytes, wanted = all + (first ? 5 * piece->count : 0);
   if (wanted > there && wanted > there + dzo_unit_available(g->unit))
     return DZO_OK;

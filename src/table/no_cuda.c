@@ -36,12 +36,12 @@ dzo_status table_seed_run(table_seed *seed, const dzo_table_batch *batch) {
 }
 
 uint64_t table_aggregate_bytes(const dzo_unit *unit, bool wide, bool first, uint64_t count,
-                               uint64_t regions) {
+                               uint64_t parts) {
   (void)unit;
   (void)wide;
   (void)first;
   (void)count;
-  (void)regions;
+  (void)parts;
   return 0;
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 #include "device/device.h"
+#include "table/gpu.h"
 #include "table/gpu_aggregate.h"
-#include "table/gpu_layout.h"
 
 static const uint64_t MIX = UINT64_C(0x123456789abcdef1);
 
@@ -284,18 +284,20 @@ static void compare_table(gpu *g, const trial *t, const table_aggregate *job, re
   free(got);
 }
 
-/* A table of so many buckets a region. Returns whether it was filled. */
-static bool fill(gpu *g, trial t, uint32_t regions, uint32_t buckets, uint32_t bucket_slots) {
+/* A table of so many buckets a region, each of `times` parts. Returns whether it was filled. */
+static bool fill_by(gpu *g, trial t, uint32_t regions, uint32_t times, uint32_t buckets,
+                    uint32_t bucket_slots) {
   uint64_t slots = (uint64_t)regions * buckets * bucket_slots + 1;
   table_layout layout = {.regions = regions, .buckets = buckets, .bucket_slots = bucket_slots};
   table_aggregate job;
   arrays a;
-  begin(g, &t, regions, &a, &job);
+  begin(g, &t, (uint64_t)regions * times, &a, &job);
   layout.mix = MIX;
   layout.slots = device(g, slots * sizeof(slot));
   job.spill = device(g, (uint64_t)regions * 1024 * sizeof(slot));
   job.into = &layout;
   job.most = slots;
+  job.times = times;
   assert_int_equal(dzo_unit_fill(g->unit, 0, layout.slots, 0xff, slots * sizeof(slot)), DZO_OK);
   assert_int_equal(table_aggregate_run(g->unit, 0, &job), DZO_OK);
   compare_table(g, &t, &job, a.records);
@@ -306,15 +308,19 @@ static bool fill(gpu *g, trial t, uint32_t regions, uint32_t buckets, uint32_t b
   return filled;
 }
 
+/* Of the kinds, widths and shapes every STRIDE-th, others for each count. */
 #if defined(__SANITIZE_THREAD__)
 static const uint64_t counts[] = {33, 8191, 9001};
-enum { MANY = 12001, STRIDE = 3, FILLED = 12001 };
+enum { MANY = 9001, STRIDE = 6, FILLED = 8003 };
 #elif defined(__SANITIZE_ADDRESS__)
 static const uint64_t counts[] = {1, 33, 8191, 9001};
-enum { MANY = 30001, STRIDE = 1, FILLED = 20003 };
-#elif defined(DZO_TEST_TINY) || defined(DZO_TEST_SMALL)
+enum { MANY = 12001, STRIDE = 3, FILLED = 12001 };
+#elif defined(DZO_TEST_TINY)
+static const uint64_t counts[] = {33, 8191, 20003};
+enum { MANY = 40001, STRIDE = 3, FILLED = 20003 };
+#elif defined(DZO_TEST_SMALL)
 static const uint64_t counts[] = {1, 2, 33, 8191, 20003};
-enum { MANY = 60001, STRIDE = 1, FILLED = 40003 };
+enum { MANY = 30001, STRIDE = 2, FILLED = 20003 };
 #else
 static const uint64_t counts[] = {1, 2, 33, 8191, 8192, 100003, 300001};
 enum { MANY = 2000001, STRIDE = 1, FILLED = 90001 };
@@ -350,6 +356,13 @@ static void test_many(void **state) {
   dzo_context_destroy(g.context);
 }
 
+/* The same from tiles, and from what was gathered. */
+static bool fill(gpu *g, trial t, uint32_t regions, uint32_t buckets, uint32_t bucket_slots) {
+  bool filled = fill_by(g, t, regions, 1, buckets, bucket_slots);
+  assert_int_equal(fill_by(g, t, regions, 19, buckets, bucket_slots), filled);
+  return filled;
+}
+
 /* Tables half full, and as full as tables get; and those that are too small. */
 static void test_fill(void **state) {
   (void)state;
@@ -375,11 +388,77 @@ static void test_fill(void **state) {
   dzo_context_destroy(g.context);
 }
 
+/* ---- By a table ------------------------------------------------------------------------------ */
+
+enum { SOME = 4000 };
+
+static void run_table(gpu *g, void *table, dzo_table_operation operation, const uint32_t *keys,
+                      uint32_t *words, dzo_table_batch *batch) {
+  void *device_keys = device(g, SOME * 4), *device_words = device(g, SOME * 4);
+  assert_int_equal(dzo_unit_copy(g->unit, 0, device_keys, keys, SOME * 4), DZO_OK);
+  assert_int_equal(dzo_unit_copy(g->unit, 0, device_words, words, SOME * 4), DZO_OK);
+  assert_int_equal(dzo_unit_wait(g->unit, 0), DZO_OK);
+  dzo_table_batch_init(batch);
+  batch->operation = operation;
+  batch->count = SOME;
+  batch->keys = device_keys;
+  batch->values = operation == DZO_TABLE_FIND ? NULL : device_words;
+  batch->results = operation == DZO_TABLE_FIND ? device_words : NULL;
+  assert_int_equal(table_engine_cuda.run(table, batch), DZO_OK);
+  if (operation == DZO_TABLE_FIND)
+    download(g, words, device_words, SOME * 4);
+  dzo_unit_release(g->unit, device_keys);
+  dzo_unit_release(g->unit, device_words);
+}
+
+/* Records of so many keys, twice, to a table that was made for `capacity` of them. */
+static void sums_of(gpu *g, uint32_t keys, uint64_t capacity, bool fixed) {
+  table_plan plan = {
+      .context = g->context, .max_load = 0.9, .seed = 5, .capacity = capacity, .fixed = fixed};
+  table_gpu_sizes sizes = {.region_slots = 64, .heavy = 100};
+  static uint32_t list[SOME], values[SOME], sums[SOME];
+  void *table;
+  dzo_table_batch batch;
+  assert_int_equal(table_gpu_create(&plan, &sizes, &table), DZO_OK);
+  memset(sums, 0, sizeof sums);
+  for (uint32_t i = 0; i < SOME; i++) {
+    list[i] = (uint32_t)(dzo_random_word(7, i) % keys);
+    values[i] = (uint32_t)dzo_random_word(8, i);
+    sums[list[i]] += values[i];
+  }
+  uint64_t unique = 0;
+  for (uint32_t k = 0; k < keys; k++)
+    unique += sums[k] != 0;
+  for (uint32_t times = 1; times <= 2; times++) {
+    run_table(g, table, DZO_TABLE_ADD, list, values, &batch);
+    assert_int_equal(batch.inserted, times == 1 ? unique : 0);
+    assert_int_equal(batch.inserted + batch.found, SOME);
+    assert_int_equal(table_engine_cuda.size(table), unique);
+    static uint32_t found[SOME];
+    run_table(g, table, DZO_TABLE_FIND, list, found, &batch);
+    assert_int_equal(batch.found, SOME);
+    for (uint32_t i = 0; i < SOME; i++)
+      assert_int_equal(found[i], times * sums[list[i]]);
+  }
+  table_engine_cuda.destroy(table);
+}
+
+static void test_table(void **state) {
+  (void)state;
+  gpu g = gpu_or_skip();
+  sums_of(&g, 1000, 2000, false); /* filled at once */
+  sums_of(&g, 1000, 4000, true);
+  sums_of(&g, 1200, 1100, false); /* too many for it, which shows when it is done */
+  sums_of(&g, 1200, 10, false);
+  dzo_context_destroy(g.context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_kind),
       cmocka_unit_test(test_many),
       cmocka_unit_test(test_fill),
+      cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
