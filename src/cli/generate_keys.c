@@ -49,10 +49,21 @@ static void fill_options(keys_job *job) {
   }
 }
 
+/* Who reads a file that ends in .i32 or the like takes it for such numbers. */
+static bool is_misnamed(const keys_job *job) {
+  dzo_integer named;
+  return !cli_given(job->call, "format") &&
+         cli_records_type_of_suffix(job->settings->output, &named) && named != job->type;
+}
+
 static const char *problem_of(const keys_job *job) {
   const generate_settings *s = job->settings;
   const dzo_keys_options *o = &job->options;
   bool standard = strcmp(s->output, "-") == 0;
+  if (is_misnamed(job))
+    return job->type == DZO_INTEGER_U64
+               ? "these keys are u64, and FILE is named as if they were not; give .u64"
+               : "these keys are u32, and FILE is named as if they were not; give .u32";
   if (job->type == DZO_INTEGER_U32 && o->most > UINT32_MAX)
     return "--range is more than u32 keys have; give --type u64";
   if (o->distribution == DZO_KEYS_UNIQUE && s->distinct != 0)

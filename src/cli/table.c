@@ -103,6 +103,27 @@ static cli_exit check_usage(const table_job *job) {
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
+static cli_exit run_once(table_job *job) {
+  return job->operation >= TABLE_JOIN ? cli_table_join(job) : cli_table_count(job);
+}
+
+/* Pieces of a stream follow each other, and each wants a workspace. */
+static void keep_workspace(dzo_context *context) {
+  enum { MOST = 1 << 28, SHARE = 16 };
+  context->keep = context->memory / SHARE < MOST ? context->memory / SHARE : MOST;
+}
+
+static cli_exit run_anywhere(table_job *job) {
+  const table_job fresh = *job;
+  keep_workspace(job->call->context);
+  cli_exit result = run_once(job);
+  if (!job->again)
+    return result;
+  *job = fresh;
+  job->call->context->device = DZO_DEVICE_CPU;
+  return run_once(job);
+}
+
 static cli_exit run(cli_call *call) {
   const table_settings *s = call->settings;
   table_job job = {.call = call,
@@ -119,7 +140,7 @@ static cli_exit run(cli_call *call) {
                                 s->output != NULL ? s->output : "-", &job.format);
   double begun = cli_now();
   if (result == CLI_DONE)
-    result = job.operation >= TABLE_JOIN ? cli_table_join(&job) : cli_table_count(&job);
+    result = run_anywhere(&job);
   if (result != CLI_DONE)
     return result;
   job.times.total = cli_now() - begun;

@@ -62,6 +62,7 @@ typedef struct table_job {
   double load;
   uint64_t bytes; /* of the table */
   bool verified;
+  bool again; /* it failed in a way that the CPU need not: read all of it again there */
   table_times times;
 } table_job;
 
@@ -82,6 +83,10 @@ dzo_status cli_table_create_for(table_job *job, int key_bits, int value_bits, ui
                                 dzo_table **out);
 /* Run a batch, adding its time, and see that the table keeps within --memory. */
 dzo_status cli_table_run_batch(table_job *job, dzo_table *table, dzo_table_batch *batch);
+/* Tell of a failure, unless the GPU that the program chose by itself is the cause and all can be
+ * done again on the CPU: then job->again is set instead. `written`: of the output, which cannot be
+ * taken back. */
+cli_exit cli_table_fail(table_job *job, dzo_status status, cli_exit otherwise, bool written);
 /* Note how full the table has become, and where it is. */
 void cli_table_take_measures(table_job *job, const dzo_table *table);
 /* Open the output, of which `fields` are set, for so many records; UINT64_MAX: nobody knows. */

@@ -38,8 +38,9 @@ static cli_exit tally_up(table_job *job, table_pairs *pairs) {
     status = cli_tally_take(tally, pairs);
   job->times.table += cli_now() - begun;
   cli_tally_destroy(tally);
-  return status == DZO_OK ? CLI_DONE
-                          : cli_fail(job->call, status, bad_input ? CLI_BAD_INPUT : CLI_FAILED);
+  return status == DZO_OK
+             ? CLI_DONE
+             : cli_table_fail(job, status, bad_input ? CLI_BAD_INPUT : CLI_FAILED, false);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

@@ -243,8 +243,12 @@ static cli_exit run(probe *p, dzo_columns *columns[2]) {
   dzo_status status = cli_table_build(p->job, columns[1], &bad_input, &p->build);
   if (status == DZO_OK)
     status = write_all(p, columns[0], &bad_input);
+  /* A file is only kept when it is complete. */
+  const char *output = p->job->settings->output;
+  bool streams = p->job->writes && (output == NULL || strcmp(output, "-") == 0);
   return status == DZO_OK ? CLI_DONE
-                          : cli_fail(p->job->call, status, bad_input ? CLI_BAD_INPUT : CLI_FAILED);
+                          : cli_table_fail(p->job, status, bad_input ? CLI_BAD_INPUT : CLI_FAILED,
+                                           streams && p->job->records[0] > 0);
 }
 
 /* Keys are compared as numbers, whatever their types. */

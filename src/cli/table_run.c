@@ -76,6 +76,8 @@ dzo_status cli_table_create_for(table_job *job, int key_bits, int value_bits, ui
   options.key_bits = key_bits;
   options.value_bits = value_bits;
   dzo_status status = table_make(context, &options, expected, out);
+  if (status == DZO_OK)
+    job->device = dzo_table_device(*out);
   cli_tell_notice(job->call);
   return status;
 }
@@ -87,12 +89,16 @@ static dzo_status check_memory(table_job *job, const dzo_table *table) {
   uint64_t bytes = dzo_table_bytes(table);
   if (dzo_table_device(table) != DZO_DEVICE_CPU || bytes <= context->memory)
     return DZO_OK;
+  bool two = job->operation >= TABLE_JOIN;
   char taken[32], allowed[32];
   cli_bytes_text(bytes, taken);
   cli_bytes_text(context->memory, allowed);
-  return dzo_fail(context, DZO_E_MEMORY,
-                  "%llu different keys take %s, and %s are planned for (--memory)",
-                  (unsigned long long)dzo_table_size(table), taken, allowed);
+  return dzo_fail(
+      context, DZO_E_MEMORY,
+      "%s%llu different keys take %s, and %s are planned for; give more by --memory, %s",
+      two ? "FILE2: " : "", (unsigned long long)dzo_table_size(table), taken, allowed,
+      two ? "put the smaller file second, or cut both by ranges of keys"
+          : "or cut the input by ranges of keys");
 }
 
 dzo_status cli_table_run_batch(table_job *job, dzo_table *table, dzo_table_batch *batch) {
@@ -102,6 +108,21 @@ dzo_status cli_table_run_batch(table_job *job, dzo_table *table, dzo_table_batch
   DZO_TRY(status);
   cli_table_take_measures(job, table);
   return check_memory(job, table);
+}
+
+/* Where --device auto took the GPU, a GPU that fails or has no room for so many keys is no reason
+ * to give up: the files are still there. */
+cli_exit cli_table_fail(table_job *job, dzo_status status, cli_exit otherwise, bool written) {
+  cli_call *call = job->call;
+  bool gpu =
+      status == DZO_E_DEVICE_FAILED || (status == DZO_E_MEMORY && job->device == DZO_DEVICE_CUDA);
+  bool once =
+      cli_reads_once(job->paths[0]) || (job->paths[1] != NULL && cli_reads_once(job->paths[1]));
+  if (!gpu || once || written || call->context->device != DZO_DEVICE_AUTO)
+    return cli_fail(call, status, otherwise);
+  cli_note(call, "%s; all is done again on the CPU", dzo_context_message(call->context));
+  job->again = true;
+  return CLI_FAILED;
 }
 
 void cli_table_take_measures(table_job *job, const dzo_table *table) {

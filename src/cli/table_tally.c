@@ -257,7 +257,8 @@ static uint64_t foresee(const table_tally *t, uint64_t drawn, uint64_t distinct)
 }
 
 /* Where most keys are new, the table is better made large at once than grown by and by: memory
- * costs as much as the counting. Skewed keys seem fewer than they are, and the table grows. */
+ * costs as much as the counting. Skewed keys seem fewer than they are, and the table grows. An
+ * eighth more than all spares the last keys to be made room for among others. */
 static dzo_status look_ahead(table_tally *t) {
   uint64_t distinct = dzo_table_size(t->table);
   if (distinct < t->records / 4 * 3)
@@ -266,7 +267,7 @@ static dzo_status look_ahead(table_tally *t) {
   uint64_t bytes = (t->wide_keys || t->wide_values ? 16 : 8) * expected;
   if (bytes > t->context->memory / 3)
     return DZO_OK;
-  dzo_status status = dzo_table_reserve(t->table, expected + expected / 64);
+  dzo_status status = dzo_table_reserve(t->table, expected + expected / 8);
   return status == DZO_E_MEMORY ? DZO_OK : status;
 }
 

@@ -149,6 +149,11 @@ END
   dzo generate keys --count 3 -o k.u32
   dzo generate keys --count 3 -o k.u64
   [ "$(stat -c %s k.u32 k.u64 | xargs)" = "12 24" ]
+  expect 2 dzo generate keys --count 3 -o k.i32
+  one_error "these keys are u32"
+  expect 2 dzo generate keys --count 3 -o k.u32 --type u64
+  one_error "these keys are u64"
+  expect 0 dzo generate keys --count 3 -o k.i32 --format raw
   table count k.u32 --type u32 -q >wanted
   gives wanted count k.u32
   table count k.u64 --type u64 -q >wanted
