@@ -19,6 +19,17 @@ typedef struct table_shape {
   uint64_t region_buckets; /* at most; 0: as in normal use */
 } table_shape;
 
+static inline dzo_context *context_of(int threads) {
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.threads = threads;
+  options.device = DZO_DEVICE_CPU;
+  dzo_context *context;
+  if (dzo_context_create(&options, &context) != DZO_OK)
+    abort();
+  return context;
+}
+
 static inline dzo_table *table_of(dzo_context *context, table_shape shape) {
   dzo_table *table = calloc(1, sizeof *table);
   table->context = context;

@@ -260,7 +260,8 @@ static dzo_status read_bytes(void *user, void *data, size_t count, size_t *got) 
 static void tune_cpu(world *w, table_cpu *t) {
   t->sizes = (table_cpu_sizes){.region_buckets = 2 + random_below(&w->random, 200),
                                .piece = 500 + random_below(&w->random, 40000),
-                               .direct = random_below(&w->random, 2000)};
+                               .direct = random_below(&w->random, 2000),
+                               .pass = random_below(&w->random, 200000)};
 }
 
 static void tune_gpu(world *w, table_gpu *g) {

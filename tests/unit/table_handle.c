@@ -19,16 +19,6 @@ enum { SLOWER = 5 };
 enum { SLOWER = 1 };
 #endif
 
-static dzo_context *context_of(int threads) {
-  dzo_context_options options;
-  dzo_context_options_init(&options);
-  options.threads = threads;
-  options.device = DZO_DEVICE_CPU;
-  dzo_context *context;
-  assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
-  return context;
-}
-
 static const table_shape shapes[] = {
     {.wide = false, .region_buckets = 2},  {.wide = true, .region_buckets = 2},
     {.wide = false, .region_buckets = 16}, {.wide = true, .region_buckets = 16, .max_load = 0.95},

@@ -231,12 +231,7 @@ static void test_growing(void **unused) {
 }
 
 int main(void) {
-  dzo_context_options options;
-  dzo_context_options_init(&options);
-  options.threads = 1;
-  options.device = DZO_DEVICE_CPU;
-  if (dzo_context_create(&options, &context) != DZO_OK)
-    return 1;
+  context = context_of(1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_narrow), cmocka_unit_test(test_wide),    cmocka_unit_test(test_fixed),
       cmocka_unit_test(test_moves),  cmocka_unit_test(test_growing),

@@ -85,16 +85,6 @@ static void run_crew(crew *c, int threads, member_fn fn, uint64_t seed) {
     dzo_table_handle_destroy(c->members[i].handle);
 }
 
-static dzo_context *context_of(int threads) {
-  dzo_context_options options;
-  dzo_context_options_init(&options);
-  options.threads = threads;
-  options.device = DZO_DEVICE_CPU;
-  dzo_context *context;
-  assert_int_equal(dzo_context_create(&options, &context), DZO_OK);
-  return context;
-}
-
 /* In threads, where cmocka cannot stop a test. */
 #define must(condition)                                                                            \
   do {                                                                                             \
