@@ -95,6 +95,7 @@ struct cudaDeviceProp {
 struct cudaFuncAttributes {
   int maxThreadsPerBlock;
   int numRegs;
+  int ptxVersion;
 };
 
 enum : unsigned {
