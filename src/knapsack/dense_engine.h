@@ -19,6 +19,7 @@ extern "C" {
 #define DENSE_NONE_WIDE (-(INT64_C(1) << 62))
 
 struct dense_pass;
+struct dense_stage;
 typedef struct dense_step {
   const struct dense_pass *pass; /* NULL: one item, by segments */
   const dense_segment *segment;
@@ -38,6 +39,11 @@ typedef struct dense_engine_kind {
   /* Cells of the last row, into host memory. */
   dzo_status (*read)(dense_engine *engine, uint64_t first, uint64_t count, void *cells);
   dzo_status (*read_word)(dense_engine *engine, uint64_t word, uint64_t *bits);
+  /* Back through `stages` passes, one behind another, the first of which has its decisions from
+   * word `first` on: *weight becomes that of the level before them, chosen[items] what was taken.
+   * NULL where there are no passes. */
+  dzo_status (*follow)(dense_engine *engine, const struct dense_stage *stage, uint32_t stages,
+                       uint64_t first, int64_t *weight, uint8_t *chosen);
 } dense_engine_kind;
 
 struct dense_engine {

@@ -125,19 +125,11 @@ static dzo_status find_best(filling *f, cell *best) {
   return DZO_OK;
 }
 
-/* Is item j taken where it leads to this weight? */
-static dzo_status read_decision(filling *f, const dense_stage *stage, uint32_t j, int64_t weight,
+/* Is the stage's only item taken where it leads to this weight? */
+static dzo_status read_decision(filling *f, const dense_stage *stage, int64_t weight,
                                 uint8_t *chosen) {
-  const dense_plan *p = f->plan;
-  uint64_t bit, bits;
-  if (stage->items > 1) {
-    int64_t low = p->span[p->first[stage->level]].low;
-    bit =
-        dense_pass_bit(&stage->pass, j - stage->level, weight < low ? 0 : (uint64_t)(weight - low));
-  } else {
-    const dense_span *span = dense_plan_find(p, j + 1, weight);
-    bit = span->at + (uint64_t)(weight - span->low);
-  }
+  const dense_span *span = dense_plan_find(f->plan, stage->level + 1, weight);
+  uint64_t bit = span->at + (uint64_t)(weight - span->low), bits;
   uint64_t first = stage->before - f->stage[f->kept].before;
   DZO_TRY(f->engine.kind->read_word(&f->engine, first + bit / 64, &bits));
   *chosen = bits >> (bit % 64) & 1;
@@ -146,12 +138,22 @@ static dzo_status read_decision(filling *f, const dense_stage *stage, uint32_t j
 
 /* Back to the level before what is kept; *weight is that of the items before it then. */
 static dzo_status follow(filling *f, int64_t *weight, uint8_t *chosen) {
-  for (uint32_t k = f->stages; k-- > f->kept;) {
-    const dense_stage *stage = &f->stage[k];
-    for (uint32_t j = stage->level + stage->items; j-- > stage->level;) {
-      DZO_TRY(read_decision(f, stage, j, *weight, &chosen[j]));
-      *weight -= chosen[j] ? f->plan->weight[j] : 0;
+  for (uint32_t end = f->stages; end > f->kept;) {
+    const dense_stage *stage = &f->stage[end - 1];
+    uint32_t passes = 0;
+    while (end - passes > f->kept && f->stage[end - passes - 1].items > 1)
+      passes++;
+    if (passes > 0) {
+      end -= passes;
+      stage = &f->stage[end];
+      DZO_TRY(f->engine.kind->follow(&f->engine, stage, passes,
+                                     stage->before - f->stage[f->kept].before, weight,
+                                     chosen + stage->level));
+      continue;
     }
+    end--;
+    DZO_TRY(read_decision(f, stage, *weight, &chosen[stage->level]));
+    *weight -= chosen[stage->level] ? f->plan->weight[stage->level] : 0;
   }
   return DZO_OK;
 }

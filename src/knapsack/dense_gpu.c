@@ -3,7 +3,7 @@
 /* The table's rows on the GPU. The CPU cuts the next step while the GPU works on the last two. */
 #include <string.h>
 
-#include "knapsack/dense_pass.h"
+#include "knapsack/dense_stage.h"
 #include "knapsack/dense_tile.h"
 
 enum { SLOTS = 2, LINE = 256 };
@@ -102,4 +102,32 @@ static dzo_status gpu_read_word(dense_engine *e, uint64_t word, uint64_t *bits) 
   return DZO_OK;
 }
 
-const dense_engine_kind dense_engine_gpu = {gpu_open, gpu_close, gpu_step, gpu_read, gpu_read_word};
+/* room: the weight, then a byte for each item. */
+static dzo_status follow_in(dense_engine *e, const dense_stage *stage, uint32_t stages,
+                            uint64_t first, int64_t *weight, uint8_t *chosen, void *room) {
+  dzo_unit *unit = e->job->gpu;
+  uint8_t *bytes = (uint8_t *)room + sizeof *weight;
+  uint32_t items = stage[stages - 1].level + stage[stages - 1].items - stage->level;
+  DZO_TRY(dzo_unit_copy(unit, 0, room, weight, sizeof *weight));
+  for (uint32_t k = stages; k-- > 0;) {
+    uint64_t word = first + stage[k].before - stage->before;
+    DZO_TRY(dense_pass_follow(unit, 0, &stage[k].pass, (uint32_t *)(void *)(e->decision + word),
+                              room, bytes + (stage[k].level - stage->level)));
+  }
+  DZO_TRY(dzo_unit_copy(unit, 0, weight, room, sizeof *weight));
+  DZO_TRY(dzo_unit_copy(unit, 0, chosen, bytes, items));
+  return dzo_unit_wait(unit, 0);
+}
+
+static dzo_status gpu_follow(dense_engine *e, const dense_stage *stage, uint32_t stages,
+                             uint64_t first, int64_t *weight, uint8_t *chosen) {
+  uint32_t items = stage[stages - 1].level + stage[stages - 1].items - stage->level;
+  void *room;
+  DZO_TRY(dzo_unit_allocate(e->job->gpu, sizeof *weight + items, 1, &room));
+  dzo_status status = follow_in(e, stage, stages, first, weight, chosen, room);
+  dzo_unit_release(e->job->gpu, room);
+  return status;
+}
+
+const dense_engine_kind dense_engine_gpu = {gpu_open, gpu_close,     gpu_step,
+                                            gpu_read, gpu_read_word, gpu_follow};

@@ -132,3 +132,20 @@ dzo_status dense_pass_run(dzo_unit *unit, int queue, const dense_pass *pass, con
     return launch<DENSE_PASS_ITEMS / 2>(unit, queue, pass, in, out, bits);
   return launch<DENSE_PASS_ITEMS / 4>(unit, queue, pass, in, out, bits);
 }
+
+/* By one thread: each decision leads to where the next one is. */
+static __global__ void dense_pass_follow_kernel(dense_pass p, const u32 *bits, int64_t *weight,
+                                                uint8_t *chosen) {
+  int64_t x = *weight - p.low;
+  for (u32 i = p.items; i-- > 0;) {
+    uint64_t bit = dense_pass_bit(&p, i, (u32)max(x, (int64_t)0));
+    chosen[i] = bits[bit / DENSE_PASS_BITS] >> (bit % DENSE_PASS_BITS) & 1;
+    x -= chosen[i] ? (int64_t)p.stride + p.shift[i] : 0;
+  }
+  *weight = x + p.low;
+}
+
+dzo_status dense_pass_follow(dzo_unit *unit, int queue, const dense_pass *pass,
+                             const uint32_t *bits, int64_t *weight, uint8_t *chosen) {
+  return DZO_LAUNCH(unit, queue, dense_pass_follow_kernel, 1, 1, *pass, bits, weight, chosen);
+}

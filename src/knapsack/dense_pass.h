@@ -12,6 +12,7 @@
 #ifndef DZO_KNAPSACK_DENSE_PASS_H
 #define DZO_KNAPSACK_DENSE_PASS_H
 
+#include "base/item.h"
 #include "knapsack/dense_engine.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,7 @@ extern "C" {
 enum { DENSE_PASS_ITEMS = 8, DENSE_PASS_BITS = 32, DENSE_PASS_LANES = 32, DENSE_PASS_WARPS = 8 };
 
 typedef struct dense_pass {
+  int64_t low;    /* the weight that the others are counted from */
   uint32_t items; /* DENSE_PASS_ITEMS, or a half or a quarter of them */
   uint32_t stride, rows;
   uint32_t tile, tiles; /* columns that a block writes */
@@ -40,6 +42,22 @@ typedef struct dense_pass {
 /* in, out: rows in GPU memory. bits [rows][tiles][chunks][32]: decisions; NULL: none are kept. */
 dzo_status dense_pass_run(dzo_unit *unit, int queue, const dense_pass *pass, const int32_t *in,
                           int32_t *out, uint32_t *bits);
+
+/* Back through a pass: *weight, of a cell of the level behind, becomes that of the level before,
+ * and chosen[items] what was taken on the way. Both are in GPU memory. */
+dzo_status dense_pass_follow(dzo_unit *unit, int queue, const dense_pass *pass,
+                             const uint32_t *bits, int64_t *weight, uint8_t *chosen);
+
+/* Which bit tells whether item `item` of the pass is taken to get to a weight (counted from `low`)?
+ */
+DZO_ITEM uint64_t dense_pass_bit(const dense_pass *p, uint32_t item, uint32_t weight) {
+  uint32_t row = weight / p->stride, column = weight % p->stride, tile = column / p->tile;
+  uint32_t each = DENSE_PASS_BITS / p->items, position = column - tile * p->tile + p->halo;
+  uint32_t chunk = position / (each * DENSE_PASS_LANES) - p->chunk_first;
+  uint64_t word = (((uint64_t)row * p->tiles + tile) * p->chunks + chunk) * DENSE_PASS_LANES +
+                  position % DENSE_PASS_LANES;
+  return word * DENSE_PASS_BITS + item * each + position / DENSE_PASS_LANES % each;
+}
 
 #ifdef __cplusplus
 }

@@ -179,4 +179,5 @@ static dzo_status cpu_read_word(dense_engine *e, uint64_t word, uint64_t *bits) 
   return DZO_OK;
 }
 
-const dense_engine_kind dense_engine_cpu = {cpu_open, cpu_close, cpu_step, cpu_read, cpu_read_word};
+const dense_engine_kind dense_engine_cpu = {cpu_open, cpu_close,     cpu_step,
+                                            cpu_read, cpu_read_word, NULL};

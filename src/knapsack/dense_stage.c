@@ -76,6 +76,7 @@ static bool set_pass(const dense_plan *plan, const dzo_unit *unit, uint32_t leve
   if (out->low < in->low || cells > plan->longest || cells > INT32_MAX / 2 ||
       plan->weight[level] > cells || !set_shifts(plan, level, p))
     return false;
+  p->low = in->low;
   p->in_count = (uint32_t)(in->high - in->low + 1);
   p->out_first = (uint32_t)(out->low - in->low);
   p->out_count = (uint32_t)(out->high - out->low + 1);
@@ -114,13 +115,4 @@ double dense_stage_make(const dense_plan *plan, const dzo_unit *unit, uint32_t l
     stage->words = (uint64_t)p.rows * p.tiles * p.chunks * (DENSE_PASS_LANES / 2);
   }
   return best * stage->items;
-}
-
-uint64_t dense_pass_bit(const dense_pass *p, uint32_t item, uint64_t weight) {
-  uint64_t row = weight / p->stride, column = weight % p->stride, tile = column / p->tile,
-           each = DENSE_PASS_BITS / p->items, position = column - tile * p->tile + p->halo,
-           chunk = position / (each * DENSE_PASS_LANES) - p->chunk_first;
-  uint64_t word = ((row * p->tiles + tile) * p->chunks + chunk) * DENSE_PASS_LANES +
-                  position % DENSE_PASS_LANES;
-  return word * DENSE_PASS_BITS + item * each + position / DENSE_PASS_LANES % each;
 }

@@ -21,9 +21,4 @@ typedef struct dense_stage {
 double dense_stage_make(const dense_plan *plan, const dzo_unit *unit, uint32_t level,
                         dense_stage *stage);
 
-/* Where the decision is by which item `item` of the pass gets to a weight of its last level or a
- * level between, which is counted from the lowest cell of its first one: a bit, of those of the
- * stage. */
-uint64_t dense_pass_bit(const dense_pass *pass, uint32_t item, uint64_t weight);
-
 #endif

@@ -74,6 +74,12 @@ dzo_status dense_pass_run(dzo_unit *unit, int queue, const dense_pass *pass, con
   return missing(unit);
 }
 
+dzo_status dense_pass_follow(dzo_unit *unit, int queue, const dense_pass *pass,
+                             const uint32_t *bits, int64_t *weight, uint8_t *chosen) {
+  (void)queue, (void)pass, (void)bits, (void)weight, (void)chosen;
+  return missing(unit);
+}
+
 dzo_status dense_tiles_run(dzo_unit *unit, int queue, bool wide, const dense_tiles *tiles) {
   (void)queue, (void)wide, (void)tiles;
   return missing(unit);
