@@ -46,8 +46,8 @@ typedef struct core_run {
 
 /* May it go on, `states` later? Calling thread only. */
 bool core_goes_on(core_run *run, uint64_t states);
-/* The same between two passes over many items; reads the clock. */
-bool core_polls(core_run *run);
+/* The same between passes over so many items, which only reads the clock if they are many. */
+bool core_passes(core_run *run, uint32_t items);
 
 /* ---- A problem and its best set
  * -------------------------------------------------------------- */
@@ -95,8 +95,9 @@ typedef struct core_ranked {
   uint32_t item;
 } core_ranked;
 
-/* By rising key, equal ones as they stand; `room` is as large as r. */
-void core_sort(core_ranked *r, uint32_t count, core_ranked *room);
+/* By rising key, equal ones as they stand; `room` is as large as r. Not in order where the run, if
+ * there is one, is stopped. */
+void core_sort(core_run *run, core_ranked *r, uint32_t count, core_ranked *room);
 /* The greatest key k such that the items of keys >= k weigh more than the
  * target, or -INFINITY. The arrays are destroyed; sums of weights fit 63 bits.
  */

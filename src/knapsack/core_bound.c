@@ -181,7 +181,7 @@ dzo_status core_frame_sort(core_frame *f) {
       loss[i] += 1e-3 * fabs(scale * (double)v->value[item] - plain * (double)v->weight[item]);
     r[i] = (core_ranked){loss[i], item};
   }
-  core_sort(r, f->count, r + f->count);
+  core_sort(run, r, f->count, r + f->count);
   for (uint32_t i = 0; i < f->count; i++)
     f->order[i] = r[i].item;
   dzo_free(r);

@@ -54,7 +54,7 @@ static void merge_sort(core_ranked *r, uint32_t count, core_ranked *room) {
 }
 
 /* Most keys are spread evenly enough for a bucket to have but a few. */
-void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
+void core_sort(core_run *run, core_ranked *r, uint32_t count, core_ranked *room) {
   double least = INFINITY, most = -INFINITY;
   for (uint32_t i = 0; i < count; i++) {
     least = r[i].key < least ? r[i].key : least;
@@ -74,9 +74,12 @@ void core_sort(core_ranked *r, uint32_t count, core_ranked *room) {
   memcpy(room, r, count * sizeof *r);
   for (uint32_t i = 0; i < count; i++)
     r[begin[(uint32_t)((room[i].key - least) * each)]++] = room[i];
-  for (uint32_t b = 0, at = 0; b < buckets; at = begin[b++])
+  for (uint32_t b = 0, at = 0; b < buckets; at = begin[b++]) {
+    if (run != NULL && !core_passes(run, begin[b] - at))
+      return;
     if (begin[b] - at > 1)
       merge_sort(r + at, begin[b] - at, room);
+  }
 }
 
 /* What weighs `target` of a sample, sorted by rising key, as of all: its
@@ -125,7 +128,7 @@ static double find_sorted(const double *key, const int64_t *weight, uint32_t cou
   core_ranked r[FEW], room[FEW];
   for (uint32_t i = 0; i < count; i++)
     r[i] = (core_ranked){key[i], i};
-  core_sort(r, count, room);
+  core_sort(NULL, r, count, room);
   for (uint32_t i = count; i-- > 0;) {
     if (weight[r[i].item] > target)
       return r[i].key;
@@ -142,7 +145,7 @@ static void guess(const double *key, const int64_t *weight, uint32_t count, doub
   uint32_t size = count < MANY ? SMALL_SAMPLE : SAMPLE, step = count / size;
   for (uint32_t i = 0; i < size; i++)
     sample[i] = (core_ranked){key[i * step + step / 2], i * step + step / 2};
-  core_sort(sample, size, room);
+  core_sort(NULL, sample, size, room);
   uint32_t at = position(sample, size, weight, share), margin = narrow ? 0 : size / 8 + 1;
   uint32_t from = at > margin ? at - margin : 0, to = at + margin < size ? at + margin : size - 1;
   *low = at > margin || narrow ? sample[from].key : -INFINITY;

@@ -113,7 +113,7 @@ static void join_run(core_groups *g, uint32_t begin, uint32_t end) {
     g->members[i].key = (double)v->weight[item];
     one &= is_proportional(v, first, item);
   }
-  core_sort(g->members + begin, end - begin, g->room);
+  core_sort(v->run, g->members + begin, end - begin, g->room);
   if (one) {
     join_proportional(g, begin, end);
     return;
@@ -126,7 +126,7 @@ static void join(core_groups *g) {
   const core_level *v = g->level;
   for (uint32_t i = 0; i < v->items; i++)
     g->members[i] = (core_ranked){(double)v->value[i] / (double)v->weight[i], i};
-  core_sort(g->members, v->items, g->room);
+  core_sort(v->run, g->members, v->items, g->room);
   for (uint32_t i = 0, next; i < v->items; i = next) {
     for (next = i + 1; next < v->items && g->members[next].key == g->members[i].key;)
       next++;
@@ -175,7 +175,7 @@ static dzo_status look_for_equals(const core_level *v, bool *likely) {
   uint32_t step = v->items / sample, equal = 0;
   for (uint32_t i = 0; i < sample; i++)
     r[i] = (core_ranked){(double)v->value[i * step] / (double)v->weight[i * step], i * step};
-  core_sort(r, sample, r + sample);
+  core_sort(NULL, r, sample, r + sample);
   for (uint32_t i = 1; i < sample; i++)
     equal += r[i].key == r[i - 1].key;
   dzo_free(r);

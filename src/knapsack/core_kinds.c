@@ -156,6 +156,8 @@ static int64_t divide_sides(sides *s) {
 static dzo_status open_kinds(sides *s, int64_t common) {
   int64_t limit = divide_sides(s);
   DZO_TRY(open_kind(s, 0, s->plain_side, common, limit));
+  if (!core_passes(s->level->run, s->level->items))
+    return DZO_OK;
   return open_kind(s, 1, -s->plain_side, -common, -(limit + 1));
 }
 
@@ -181,7 +183,8 @@ static dzo_status find_threshold(sides *s, int64_t break_weight, int64_t *thresh
   double enough = (double)s->level->best + 1, known = *bound;
   int64_t low = 0, high = break_weight + 1;
   DZO_TRY(core_trials_make(s->plain, 1, &s->all));
-  for (int i = 0; i < STEPS && high - low > 1 && *bound >= enough && core_polls(run); i++) {
+  for (int i = 0; i < STEPS && high - low > 1 && *bound >= enough && core_passes(run, UINT32_MAX);
+       i++) {
     if (i == HOPELESS && *bound >= known)
       break;
     int64_t middle = low + (high - low) / 2;
@@ -250,7 +253,7 @@ typedef struct step {
 
 static dzo_status take_step(core_frame *f, const step *one, bool *done) {
   *done = *done || core_is_proved(f);
-  if (*done || f->level->run->stopped)
+  if (*done || !core_passes(f->level->run, f->level->items))
     return DZO_OK;
   if (one->proves)
     return core_prove_or_reduce(f, one->states, one->work, done);
@@ -258,7 +261,8 @@ static dzo_status take_step(core_frame *f, const step *one, bool *done) {
   if (one->states > NEAR_STATES && f->count <= FEW_ITEMS && !core_is_flat(f))
     return DZO_OK;
   DZO_TRY(core_improve(f, one->states, done));
-  if (*done || one->states > NEAR_STATES || f->count <= CORE_NEAR_ITEMS)
+  if (*done || one->states > NEAR_STATES || f->count <= CORE_NEAR_ITEMS ||
+      !core_passes(f->level->run, f->level->items))
     return DZO_OK;
   return f->count <= MANY_ITEMS ? core_improve_widely(f, 128, NEAR_STATES, done)
                                 : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
@@ -298,7 +302,11 @@ static dzo_status solve_fullest(core_level *v, int64_t limit, core_frame *g, boo
     return run->status = DZO_E_MEMORY;
   for (uint32_t i = 0; i < v->items; i++)
     r[i] = (core_ranked){(double)v->weight[i], i};
-  core_sort(r, v->items, r + v->items);
+  core_sort(run, r, v->items, r + v->items);
+  if (run->stopped) {
+    dzo_free(r);
+    return DZO_OK;
+  }
   bool any = free_fullest(v, limit, r, g);
   dzo_free(r);
   *done = !any || g->count == 0;
@@ -364,9 +372,10 @@ static dzo_status try_heavy(sides *s, bool *tried) {
     if (!s->done[k] && core_is_flat(&s->kind[k]))
       return DZO_OK;
   dzo_status status = open_heavy(&heavy, s, tried);
-  if (status == DZO_OK && *tried)
+  bool goes_on = status == DZO_OK && *tried && !s->level->run->stopped;
+  if (goes_on)
     status = take_steps(&heavy, easy_steps, 2);
-  if (status == DZO_OK && *tried)
+  if (goes_on && status == DZO_OK)
     status = take_steps(&heavy, hard_steps, 2);
   if (*tried)
     memcpy(s->done, heavy.done, sizeof s->done);
@@ -391,7 +400,7 @@ dzo_status core_solve_kinds(core_level *v, const core_frame *plain, bool *done) 
     s.counts = common == 0 && v->pieces == NULL;
     status = open_kinds(&s, common);
   }
-  if (status == DZO_OK)
+  if (status == DZO_OK && !v->run->stopped)
     status = prove_kinds(&s);
   *done = status == DZO_OK && s.done[0] && s.done[1];
   free_sides(&s);

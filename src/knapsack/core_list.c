@@ -253,7 +253,7 @@ dzo_status core_list_singles(core_list *list, const core_frame *f, const uint8_t
     room[count] = (core_ranked){f->base[item] ? -weight : weight, item};
     count += !marked[item];
   }
-  core_sort(room, count, room + f->count / step + 2);
+  core_sort(NULL, room, count, room + f->count / step + 2);
   int64_t last = INT64_MIN, heaviest = INT64_MIN;
   list->count = 0;
   list->singles = true;

@@ -56,7 +56,7 @@ static double loss_of_share(const double *loss, uint32_t items, double share) {
   uint32_t step = items / SAMPLE;
   for (uint32_t i = 0; i < SAMPLE; i++)
     sample[i] = (core_ranked){loss[i * step], i};
-  core_sort(sample, SAMPLE, room);
+  core_sort(NULL, sample, SAMPLE, room);
   return sample[(uint32_t)(share * SAMPLE)].key;
 }
 
@@ -190,7 +190,8 @@ static trial descend(const core_frame *f, core_trials *t, trial low, double enou
   core_run *run = f->level->run;
   trial high = low, best = low;
   bool many = f->level->items >= MANY;
-  for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough; i++) {
+  for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough && core_passes(run, t->count);
+       i++) {
     low = high;
     double at = low.by_side + 1.001 * (low.bound - enough + 1e-9 * low.bound) / -low.slope;
     high = evaluate(f, t, at);
@@ -201,7 +202,7 @@ static trial descend(const core_frame *f, core_trials *t, trial low, double enou
   for (int i = 0; i < STEPS && low.slope < 0 && high.slope > 0; i++) {
     double at = place_of_least(&low, &high, 0);
     if (!(at > low.by_side && at < high.by_side) || best.bound < enough ||
-        is_least(&best, &low, at, enough, many) || (many && !core_polls(run)))
+        is_least(&best, &low, at, enough, many) || !core_passes(run, t->count))
       break;
     trial next = evaluate(f, t, place_of_least(&low, &high, stalls));
     stalls = stalls >= 4 || (next.slope < 0) != (side < 0) ? 1 : stalls + 1;

@@ -243,6 +243,8 @@ static void inherit(core_frame *plain, const core_frame *outer, const core_part 
 static dzo_status solve_hard(core_part *p, const core_frame *outer, bool *done) {
   core_level *v = &p->level;
   core_groups *groups;
+  if (!core_passes(v->run, v->items))
+    return DZO_OK;
   DZO_TRY(core_groups_make(v, &groups));
   if (groups != NULL) {
     dzo_status status = solve_joined(v, groups, done);
@@ -251,7 +253,7 @@ static dzo_status solve_hard(core_part *p, const core_frame *outer, bool *done) 
   }
   core_frame plain = core_frame_of(v);
   dzo_status status = core_frame_hold(&plain);
-  if (status == DZO_OK) {
+  if (status == DZO_OK && core_passes(v->run, v->items)) {
     inherit(&plain, outer, p);
     core_frame_reduce(&plain, true);
     status = core_is_flat(&plain) ? core_prove_or_reduce(&plain, UINT64_MAX, UINT64_MAX, done)
@@ -291,6 +293,8 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   core_frame_bound(f);
   note_bound(f);
   be_greedy(f);
+  if (!core_passes(run, f->level->items))
+    return DZO_OK;
   core_frame_reduce(f, true);
   *done = core_is_proved(f);
   if (*done)
@@ -302,7 +306,7 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   if (f->count <= EASY_ITEMS)
     DZO_TRY(core_prove_or_reduce(f, EASY_STATES, EASY_WORK + 8 * f->count, done));
   *done = *done || core_is_proved(f);
-  if (*done || run->stopped)
+  if (*done || !core_passes(run, f->count))
     return DZO_OK;
   return solve_core(f, done);
 }

@@ -106,13 +106,68 @@ static dzo_status solve_normal(knapsack_job *job, const dzo_knapsack_instance *i
   return status;
 }
 
+/* Into `out`, of each item what makes the set lightest; *weight of it, and the value of all that is
+ * worth something. */
+static dzo_status find_lightest(dzo_context *context, const dzo_knapsack_instance *instance,
+                                knapsack_normal *out, knapsack_wide *weight, knapsack_wide *value) {
+  bool fits = true;
+  *weight = *value = 0;
+  for (uint64_t i = 0; i < instance->count && fits; i++) {
+    int64_t copies = instance->copies != NULL ? instance->copies[i] : 1;
+    if (copies < 0)
+      return dzo_fail(context, DZO_E_ARGUMENT, "item %llu: there cannot be %lld copies of it",
+                      (unsigned long long)i, (long long)copies);
+    knapsack_wide v = (knapsack_wide)copies * instance->values[i],
+                  w = (knapsack_wide)copies * instance->weights[i];
+    if (v > 0)
+      fits = !__builtin_add_overflow(*value, v, value);
+    out->begun[i] = w < 0 ? copies : 0;
+    if (w < 0)
+      fits = fits && !__builtin_add_overflow(*weight, w, weight) &&
+             !__builtin_add_overflow(out->value_base, v, &out->value_base);
+  }
+  return fits ? DZO_OK : dzo_fail(context, DZO_E_UNSUPPORTED, "sums need more than 128 bits");
+}
+
+/* Where there was not even time for the normal form, which takes longer than this. */
+static dzo_status be_lightest(knapsack_job *job, const dzo_knapsack_instance *instance,
+                              dzo_status stopped, dzo_knapsack *k) {
+  dzo_context *context = job->context;
+  knapsack_normal lightest = {.value_scale = 1};
+  knapsack_wide weight, value;
+  (void)snprintf(k->record.plan, sizeof k->record.plan, "stopped before any method began");
+  lightest.begun = dzo_calloc(context, instance->count, sizeof *lightest.begun);
+  dzo_status status = lightest.begun == NULL ? DZO_E_MEMORY : DZO_OK;
+  if (status == DZO_OK)
+    status = find_lightest(context, instance, &lightest, &weight, &value);
+  if (status == DZO_OK && weight > instance->capacity) {
+    say_infeasible(k);
+  } else if (status == DZO_OK) {
+    knapsack_answer answer = {.bound = value - lightest.value_base, .device = DZO_DEVICE_CPU};
+    status = knapsack_answer_make(context, instance, &lightest, &answer, k);
+  }
+  knapsack_normal_free(&lightest);
+  if (status == DZO_OK && k->outcome == DZO_KNAPSACK_FEASIBLE)
+    return stopped;
+  if (status == DZO_OK)
+    context->message[0] = '\0';
+  return status;
+}
+
 dzo_status knapsack_solve_one(knapsack_job *job, const dzo_knapsack_instance *instance,
                               dzo_knapsack **out) {
   *out = NULL;
   knapsack_normal normal;
-  DZO_TRY(knapsack_normalize(job, instance, &normal));
+  dzo_status status = knapsack_normalize(job, instance, &normal);
+  if (status != DZO_OK && status != DZO_E_LIMIT && status != DZO_E_CANCELLED)
+    return status;
   dzo_knapsack *k = dzo_calloc(job->context, 1, sizeof *k);
-  dzo_status status = k != NULL ? solve_normal(job, instance, &normal, k) : DZO_E_MEMORY;
+  if (k == NULL)
+    status = DZO_E_MEMORY;
+  else if (status == DZO_OK)
+    status = solve_normal(job, instance, &normal, k);
+  else
+    status = be_lightest(job, instance, status, k);
   knapsack_normal_free(&normal);
   if (status == DZO_OK || status == DZO_E_LIMIT || status == DZO_E_CANCELLED)
     *out = k;

@@ -65,7 +65,7 @@ typedef struct entry {
 } entry;
 
 typedef struct reduction {
-  const knapsack_job *job;
+  knapsack_job *job;
   dzo_context *context; /* the job's */
   const dzo_knapsack_instance *instance;
   knapsack_normal *out;
@@ -73,6 +73,18 @@ typedef struct reduction {
   uint64_t count;
   knapsack_wide capacity; /* less what is taken from the start weighs */
 } reduction;
+
+/* Items that take no time to speak of. */
+enum { POLL = 1 << 19 };
+
+/* Fails once the job has to stop, which is looked at for each so manieth item. */
+static dzo_status go_on(reduction *r, uint64_t item) {
+  if (item % POLL != POLL - 1 || !knapsack_must_stop(r->job))
+    return DZO_OK;
+  return r->job->stopped == KNAPSACK_CANCELLED
+             ? dzo_fail(r->context, DZO_E_CANCELLED, "cancelled")
+             : dzo_fail(r->context, DZO_E_LIMIT, "the time limit was reached");
+}
 
 static uint64_t magnitude(int64_t x) { return x < 0 ? -(uint64_t)x : (uint64_t)x; }
 
@@ -107,6 +119,7 @@ static dzo_status look_at_signs(reduction *r) {
   const dzo_knapsack_instance *k = r->instance;
   for (uint64_t i = 0; i < k->count; i++) {
     int64_t copies = k->copies != NULL ? k->copies[i] : 1, v = k->values[i], w = k->weights[i];
+    DZO_TRY(go_on(r, i));
     if (copies < 0)
       return dzo_fail(r->context, DZO_E_ARGUMENT, "item %llu: there cannot be %lld copies of it",
                       (unsigned long long)i, (long long)copies);
@@ -122,10 +135,11 @@ static dzo_status look_at_signs(reduction *r) {
 }
 
 /* Drop what does not fit, and how often it does not. */
-static void look_at_capacity(reduction *r) {
+static dzo_status look_at_capacity(reduction *r) {
   uint64_t kept = 0;
   for (uint64_t k = 0; k < r->count; k++) {
     entry e = r->entries[k];
+    DZO_TRY(go_on(r, k));
     knapsack_wide most = r->capacity <= INT64_MAX
                              ? (knapsack_wide)((uint64_t)r->capacity / e.weight)
                              : r->capacity / (knapsack_wide)e.weight;
@@ -135,6 +149,7 @@ static void look_at_capacity(reduction *r) {
       r->entries[kept++] = e;
   }
   r->count = kept;
+  return DZO_OK;
 }
 
 /* Does all that is left fit? Then it is taken. */
@@ -143,6 +158,7 @@ static dzo_status look_at_sums(reduction *r, bool *all_fit) {
   *all_fit = true;
   for (uint64_t k = 0; k < r->count; k++) {
     const entry *e = &r->entries[k];
+    DZO_TRY(go_on(r, k));
     if (!add_product(&value, (knapsack_wide)e->copies, (knapsack_wide)e->value) ||
         __builtin_add_overflow(value, r->out->value_base, &total))
       return too_large(r, e->item);
@@ -176,20 +192,23 @@ static uint64_t gcd(uint64_t a, uint64_t b) {
 
 /* Divide by what divides all weights, and all values. Neither changes which sets fit, nor which
  * are best; and bounds then round down to what a set can be worth. */
-static void divide(reduction *r) {
+static dzo_status divide(reduction *r) {
   uint64_t values = 0, weights = 0;
   for (uint64_t k = 0; k < r->count && (values != 1 || weights != 1); k++) {
+    DZO_TRY(go_on(r, k));
     values = gcd(r->entries[k].value, values);
     weights = gcd(r->entries[k].weight, weights);
   }
   r->out->value_scale = (knapsack_wide)values;
   r->capacity /= (knapsack_wide)weights;
   if (values == 1 && weights == 1)
-    return;
+    return DZO_OK;
   for (uint64_t k = 0; k < r->count; k++) {
+    DZO_TRY(go_on(r, k));
     r->entries[k].value /= values;
     r->entries[k].weight /= weights;
   }
+  return DZO_OK;
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -282,8 +301,10 @@ static dzo_status make_problem(reduction *r) {
   DZO_TRY(make_room(r, items));
   for (uint64_t k = 0; k < r->count; k++) {
     const entry *e = &r->entries[k];
-    for (bundles b = bundles_of(r, e); b.left > 0;)
+    for (bundles b = bundles_of(r, e); b.left > 0;) {
+      DZO_TRY(go_on(r, n->problem.items));
       add_item(n, e, next_bundle(&b));
+    }
   }
   n->problem.value = (const int64_t *)n->value;
   n->problem.weight = (const int64_t *)n->weight;
@@ -302,44 +323,82 @@ static dzo_status reduce(reduction *r) {
     r->out->infeasible = true;
     return DZO_OK;
   }
-  look_at_capacity(r);
+  DZO_TRY(look_at_capacity(r));
   bool all_fit;
   DZO_TRY(look_at_sums(r, &all_fit));
   if (all_fit)
     return DZO_OK;
-  divide(r);
+  DZO_TRY(divide(r));
   return make_problem(r);
 }
 
-/* Is there a divisor, so that the instance is not in normal form yet? */
-static bool divides(const knapsack_problem *p) {
-  uint64_t values = 0, weights = 0;
-  for (uint32_t k = 0; k < p->items && (values != 1 || weights != 1); k++) {
-    values = values == 1 ? 1 : gcd((uint64_t)p->value[k], values);
-    weights = weights == 1 ? 1 : gcd((uint64_t)p->weight[k], weights);
+/* What divides all values, and all weights. */
+static dzo_status find_divisors(reduction *r, uint64_t *values, uint64_t *weights) {
+  const knapsack_problem *p = &r->out->problem;
+  *values = *weights = 0;
+  for (uint32_t k = 0; k < p->items && (*values != 1 || *weights != 1); k++) {
+    DZO_TRY(go_on(r, k));
+    *values = *values == 1 ? 1 : gcd((uint64_t)p->value[k], *values);
+    *weights = *weights == 1 ? 1 : gcd((uint64_t)p->weight[k], *weights);
   }
-  return values != 1 || weights != 1;
+  return DZO_OK;
 }
 
-dzo_status knapsack_normalize(const knapsack_job *job, const dzo_knapsack_instance *instance,
+static dzo_status divide_numbers(reduction *r, const int64_t *numbers, uint64_t divisor,
+                                 uint64_t **out) {
+  uint32_t items = r->out->problem.items;
+  *out = dzo_alloc(r->context, items, sizeof **out);
+  if (*out == NULL)
+    return DZO_E_MEMORY;
+  for (uint32_t k = 0; k < items; k++) {
+    DZO_TRY(go_on(r, k));
+    (*out)[k] = (uint64_t)numbers[k] / divisor;
+  }
+  return DZO_OK;
+}
+
+/* An instance in normal form but for divisors. */
+static dzo_status divide_only(reduction *r) {
+  knapsack_normal *n = r->out;
+  knapsack_problem *p = &n->problem;
+  uint64_t values, weights;
+  DZO_TRY(find_divisors(r, &values, &weights));
+  if (values != 1) {
+    DZO_TRY(divide_numbers(r, p->value, values, &n->value));
+    p->value = (const int64_t *)n->value;
+    p->value_sum /= (knapsack_wide)values;
+    p->value_max /= (int64_t)values;
+    n->value_scale = (knapsack_wide)values;
+  }
+  if (weights != 1) {
+    DZO_TRY(divide_numbers(r, p->weight, weights, &n->weight));
+    p->weight = (const int64_t *)n->weight;
+    p->weight_sum /= (knapsack_wide)weights;
+    p->weight_max /= (int64_t)weights;
+    p->capacity /= (int64_t)weights;
+  }
+  return DZO_OK;
+}
+
+static dzo_status reduce_any(reduction *r) {
+  r->out->problem = (knapsack_problem){0};
+  r->entries = dzo_alloc(r->context, r->instance->count, sizeof *r->entries);
+  dzo_status status = r->entries != NULL ? reduce(r) : DZO_E_MEMORY;
+  dzo_free(r->entries);
+  return status;
+}
+
+dzo_status knapsack_normalize(knapsack_job *job, const dzo_knapsack_instance *instance,
                               knapsack_normal *out) {
-  dzo_context *context = job->context;
   *out = (knapsack_normal){.value_scale = 1};
-  if (knapsack_is_normal(instance->count, instance->values, instance->weights, instance->copies,
-                         instance->capacity, &out->problem) &&
-      !divides(&out->problem))
-    return DZO_OK;
-  out->problem = (knapsack_problem){0};
   reduction r = {.job = job,
-                 .context = context,
+                 .context = job->context,
                  .instance = instance,
                  .out = out,
-                 .entries = dzo_alloc(context, instance->count, sizeof(entry)),
                  .capacity = instance->capacity};
-  if (r.entries == NULL)
-    return DZO_E_MEMORY;
-  dzo_status status = reduce(&r);
-  dzo_free(r.entries);
+  bool normal = knapsack_is_normal(instance->count, instance->values, instance->weights,
+                                   instance->copies, instance->capacity, &out->problem);
+  dzo_status status = normal ? divide_only(&r) : reduce_any(&r);
   if (status != DZO_OK)
     knapsack_normal_free(out);
   return status;

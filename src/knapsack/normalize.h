@@ -23,8 +23,8 @@ typedef struct knapsack_normal {
 } knapsack_normal;
 
 /* DZO_E_ARGUMENT, naming the item; DZO_E_UNSUPPORTED where sums would not fit 128 bits, or copies
- * make too many items; DZO_E_MEMORY. */
-dzo_status knapsack_normalize(const knapsack_job *job, const dzo_knapsack_instance *instance,
+ * make too many items; DZO_E_MEMORY; DZO_E_LIMIT or DZO_E_CANCELLED where the job has to stop. */
+dzo_status knapsack_normalize(knapsack_job *job, const dzo_knapsack_instance *instance,
                               knapsack_normal *out);
 void knapsack_normal_free(knapsack_normal *normal);
 

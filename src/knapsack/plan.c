@@ -433,12 +433,14 @@ static dzo_status refuse(search *s, dzo_knapsack_algorithm algorithm) {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Items that are looked at by worth in less than a second. */
-enum { QUICK = 1 << 24 };
+/* Items that are looked at by worth in less than a second, and at once. */
+enum { QUICK = 1 << 24, AT_ONCE = 1 << 20 };
 
 /* What can still be had cheaply where the methods were stopped early. */
 static void improve(search *s) {
   const knapsack_problem *p = s->problem;
+  if (p->items > AT_ONCE && s->best->value > 0 && s->best->bound < p->value_sum)
+    return;
   knapsack_answer quick = {.taken = s->spare, .bound = p->value_sum, .device = DZO_DEVICE_CPU};
   uint32_t *order = NULL;
   if (p->items <= QUICK)

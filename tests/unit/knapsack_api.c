@@ -369,6 +369,43 @@ static void limits_leave_a_set_and_a_bound(void **state) {
   dzo_context_destroy(context);
 }
 
+/* So many bundles that there is no time to make them: the lightest set, which has to have what
+ * makes it fit. */
+static void bundles_are_stopped(void **state) {
+  (void)state;
+  enum { ITEMS = 16000 };
+  const int64_t many = INT64_C(1) << 40;
+  static int64_t values[ITEMS], weights[ITEMS], copies[ITEMS];
+  for (int i = 0; i < ITEMS; i++) {
+    values[i] = 3;
+    weights[i] = i % 2 + 1;
+    copies[i] = many;
+  }
+  values[5] = -7;
+  weights[5] = -5;
+  copies[5] = 2;
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  dzo_knapsack_instance i = instance_of(ITEMS, values, weights, copies, many * ITEMS);
+  dzo_knapsack_options o;
+  dzo_knapsack_options_init(&o);
+  o.time_limit = 1e-9;
+  dzo_knapsack *k;
+  assert_int_equal(dzo_knapsack_run(context, &i, &o, &k), DZO_E_LIMIT);
+  assert_non_null(strstr(dzo_context_message(context), "time"));
+  assert_int_equal(dzo_knapsack_count(k), 1);
+  assert_true(dzo_knapsack_items(k)[0] == 5 && dzo_knapsack_copies(k)[0] == 2);
+  assert_int_equal(dzo_knapsack_outcome_of(k), DZO_KNAPSACK_FEASIBLE);
+  assert_true(wide_of(dzo_knapsack_value(k)) == -14);
+  assert_true(wide_of(dzo_knapsack_weight(k)) == -10);
+  assert_true(wide_of(dzo_knapsack_bound(k)) == (knapsack_wide)many * 3 * (ITEMS - 1));
+  dzo_knapsack_destroy(k);
+  i.capacity = -11;
+  assert_int_equal(dzo_knapsack_run(context, &i, &o, &k), DZO_OK);
+  assert_int_equal(dzo_knapsack_outcome_of(k), DZO_KNAPSACK_INFEASIBLE);
+  dzo_knapsack_destroy(k);
+  dzo_context_destroy(context);
+}
+
 /* ---- The checker ----------------------------------------------------------------------------- */
 
 static void wrong_sets_are_found(void **state) {
@@ -420,6 +457,7 @@ int main(void) {
       cmocka_unit_test(copies_are_bounded_by_the_capacity),
       cmocka_unit_test(what_cannot_be_done_is_refused),
       cmocka_unit_test(limits_leave_a_set_and_a_bound),
+      cmocka_unit_test(bundles_are_stopped),
       cmocka_unit_test(wrong_sets_are_found),
       cmocka_unit_test(algorithms_have_names),
   };
