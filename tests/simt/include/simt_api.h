@@ -170,7 +170,7 @@ template <typename T> static inline cudaError_t cudaMallocHost(T **out, size_t b
 }
 template <typename Kernel>
 static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, Kernel *kernel) {
-  *out = {1024, 32};
+  *out = {1024, 32, 90};
   return kernel != NULL ? cudaSuccess : cudaErrorInvalidValue;
 }
 template <typename Kernel>
