@@ -52,14 +52,16 @@ static dzo_status choose_near(const core_frame *f, core_frame *near, uint32_t *h
   enum { HALF = CORE_NEAR_ITEMS / 2 };
   bool spread = f->count > FEW;
   uint32_t nearest = spread ? HALF : CORE_NEAR_ITEMS, a = 0, b = 0, seen = 0;
-  uint32_t others[HALF], step = f->count / HALF;
+  uint32_t others[HALF], step = f->count / HALF, next = 0;
   losses l;
   DZO_TRY(make_losses(f, nearest, &l));
   for (uint32_t i = 0; i < f->count; i++)
-    if (l.loss[i] >= l.least && a < nearest && seen++ % l.tie_step == 0)
+    if (a < nearest && l.loss[i] >= l.least && seen++ == a * l.tie_step) {
       near->order[a++] = f->order[i];
-    else if (spread && i / step >= b && b < HALF)
+    } else if (i >= next && spread && b < HALF) {
       others[b++] = f->order[i];
+      next += step;
+    }
   free_losses(&l);
   *half = spread ? a : 0;
   memcpy(near->order + a, others, b * sizeof *others);
