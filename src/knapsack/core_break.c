@@ -75,7 +75,7 @@ void core_sort(core_run *run, core_ranked *r, uint32_t count, core_ranked *room)
   for (uint32_t i = 0; i < count; i++)
     r[begin[(uint32_t)((room[i].key - least) * each)]++] = room[i];
   for (uint32_t b = 0, at = 0; b < buckets; at = begin[b++]) {
-    if (run != NULL && !core_passes(run, begin[b] - at))
+    if (run != NULL && !core_passes(run, count))
       return;
     if (begin[b] - at > 1)
       merge_sort(r + at, begin[b] - at, room);

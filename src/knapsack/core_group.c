@@ -127,6 +127,8 @@ static void join(core_groups *g) {
   for (uint32_t i = 0; i < v->items; i++)
     g->members[i] = (core_ranked){(double)v->value[i] / (double)v->weight[i], i};
   core_sort(v->run, g->members, v->items, g->room);
+  if (v->run->stopped)
+    return;
   for (uint32_t i = 0, next; i < v->items; i = next) {
     for (next = i + 1; next < v->items && g->members[next].key == g->members[i].key;)
       next++;
@@ -192,6 +194,8 @@ static dzo_status make(core_groups *g, bool *pays) {
   if (g->members == NULL || g->room == NULL || g->groups == NULL)
     return DZO_E_MEMORY;
   join(g);
+  if (v->run->stopped)
+    return DZO_OK;
   g->bundle_count = bundle_up(g, true);
   *pays = g->bundle_count <= v->items / 4 * 3;
   if (!*pays)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "failing_memory.h"
 #include "knapsack_checks.h"
 
@@ -110,6 +111,31 @@ static void test_counts_heavy_items_in_vain(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Equal items are joined, and count as many as they are: then the set found first is proved. */
+static void test_counts_pieces(void **state) {
+  (void)state;
+  enum { ITEMS = 40000 };
+  static int64_t values[ITEMS], weights[ITEMS];
+  static uint8_t taken[ITEMS];
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_job job = knapsack_unlimited(context);
+  knapsack_problem p = {.items = ITEMS, .value = values, .weight = weights};
+  for (uint32_t i = 0; i < ITEMS; i++) {
+    values[i] = 1 + (int64_t)(dzo_random_word(1, i) % 60);
+    weights[i] = 100000 + (int64_t)(dzo_random_word(2, i) % 21);
+    p.value_sum += values[i];
+    p.weight_sum += weights[i];
+  }
+  p.value_max = 60;
+  p.weight_max = 100020;
+  p.capacity = (int64_t)p.weight_sum / 101 * 50;
+  knapsack_answer answer = {.taken = taken, .bound = p.value_sum};
+  assert_int_equal(knapsack_core.solve(&job, &p, &answer), DZO_OK);
+  assert_true(answer.value == answer.bound);
+  assert_true(answer.nodes < 100000);
+  dzo_context_destroy(context);
+}
+
 /* Sums just below 2^62: the break item is worth, and weighs, most of all, and nothing else is in
  * doubt. */
 static void test_numbers_as_large_as_it_takes(void **state) {
@@ -202,6 +228,7 @@ int main(void) {
       cmocka_unit_test(test_many_items),
       cmocka_unit_test(test_counts_heavy_items),
       cmocka_unit_test(test_counts_heavy_items_in_vain),
+      cmocka_unit_test(test_counts_pieces),
       cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
       cmocka_unit_test(test_little_memory),
