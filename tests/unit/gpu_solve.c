@@ -23,11 +23,14 @@ static gpu_host host;
 
 /* All steps with thresholds, in each way to scan; supertiles of one tile; lists that overflow. */
 static const msf_gpu_tuning tunings[] = {
-    {0, 0, 0, 0, 0, 0},        {1, 0.3, 0.5, 0, 0, 0},    {0.3, 0.1, 0, 0, 9, 1},
-    {0.5, 0.2, 0.2, 0, 10, 2}, {0.7, -1, 0, 0, 9, 3},     {1.5, 0.5, 1, 0, 0, 3},
-    {0.01, 0, 0, 0, 9, 1},     {0.01, 0.002, 0, 0, 9, 3}, {2, 0.7, 1.2, 1, 9, 0},
-    {0.4, 0.01, 0.1, 1, 9, 2}, {-1, 0, 0, 0, 9, 0},       {-1, 0.5, 0, 1, 9, 0},
-    {-1, 0.3, 1, 0, 9, 0},     {3, 2, 2.5, 0, 9, 2},      {1, 0.5, 0, 64, 10, 1},
+    {0, 0, 0, 0, 0, 0, false},     {1, 0.3, 0.5, 0, 0, 0, false},
+    {0.3, 0.1, 0, 0, 9, 1, false}, {0.5, 0.2, 0.2, 0, 10, 2, false},
+    {0.7, -1, 0, 0, 9, 3, false},  {1.5, 0.5, 1, 0, 0, 3, false},
+    {0.01, 0, 0, 0, 9, 1, false},  {0.01, 0.002, 0, 0, 9, 3, false},
+    {2, 0.7, 1.2, 1, 9, 0, false}, {0.4, 0.01, 0.1, 1, 9, 2, false},
+    {-1, 0, 0, 0, 9, 0, false},    {-1, 0.5, 0, 1, 9, 0, false},
+    {-1, 0.3, 1, 0, 9, 0, false},  {3, 2, 2.5, 0, 9, 2, false},
+    {1, 0.5, 0, 64, 10, 1, false},
 };
 enum { TUNINGS = sizeof tunings / sizeof *tunings };
 
@@ -187,10 +190,10 @@ static void crowds_equal_the_oracle(void **state) {
   enum { SIZE = 28, CLIQUES = WATCHED ? 6 : 36, MOST = SIZE * (SIZE - 1) / 2 * CLIQUES };
   static uint32_t u[MOST], v[MOST], weights[MOST];
   static int64_t wide[MOST];
-  const msf_gpu_tuning crowded[] = {{-1, 0, 0, 1, 13, 0},
-                                    {-1, 0.5, 1, 1, 15, 0},
-                                    {0.01, 0, 0, 1, 14, 2},
-                                    {0.5, 0.1, 0.2, 1, 14, 3}};
+  const msf_gpu_tuning crowded[] = {{-1, 0, 0, 1, 13, 0, false},
+                                    {-1, 0.5, 1, 1, 15, 0, false},
+                                    {0.01, 0, 0, 1, 14, 2, false},
+                                    {0.5, 0.1, 0.2, 1, 14, 3, false}};
   for (int parallel = 0; parallel < 2; parallel++) {
     dzo_edges edges = {0};
     edges.count = make_crowd(parallel, SIZE, CLIQUES, u, v, weights);
