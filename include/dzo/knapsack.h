@@ -140,6 +140,7 @@ typedef struct dzo_knapsack_batch {
   int64_t *taken;          /* [offsets[count]] copies taken of each item */
   /* Set by the call. */
   uint64_t optimal, feasible, infeasible; /* how many had each outcome */
+  dzo_device device;                      /* who worked: CPU, CUDA, or HYBRID for both */
 } dzo_knapsack_batch;
 DZO_API void dzo_knapsack_batch_init(dzo_knapsack_batch *batch);
 

@@ -131,6 +131,7 @@ static void json_batch(cli_json *json, const knapsack_job *job) {
   for (int i = 0; i < 3; i++)
     cli_json_count(json, names[i], outcomes[i]);
   cli_json_text(json, "algorithm", job->settings->algorithm);
+  cli_json_text(json, "device", cli_device_name(job->device));
   json_run(json, job);
   cli_json_open_array(json, "instances");
   for (uint64_t k = 0; k < job->set.count; k++) {

@@ -122,6 +122,7 @@ static dzo_status solve_batch(knapsack_job *job, bool *answered) {
   batch.bounds = job->bounds;
   batch.taken = job->taken;
   dzo_status status = dzo_knapsack_run_batch(job->call->context, &batch, &options);
+  job->device = batch.device;
   *answered = status == DZO_OK || status == DZO_E_LIMIT || status == DZO_E_CANCELLED;
   return status;
 }

@@ -195,6 +195,13 @@ static sums spread(const dzo_knapsack_instance *k, const uint8_t *taken, bool wh
   return s;
 }
 
+void batch_note_device(batch_run *run, dzo_device device) {
+  unsigned devices = device == DZO_DEVICE_CUDA     ? BATCH_GPU
+                     : device == DZO_DEVICE_HYBRID ? BATCH_CPU | BATCH_GPU
+                                                   : BATCH_CPU;
+  __atomic_fetch_or(&run->devices, devices, __ATOMIC_RELAXED);
+}
+
 static int64_t *taken_of(const batch_run *run, uint64_t i) {
   dzo_knapsack_batch *b = run->batch;
   return b->taken != NULL && b->offsets[i + 1] > b->offsets[i] ? b->taken + b->offsets[i] : NULL;
@@ -303,6 +310,7 @@ static dzo_status solve_smalls(piece *p) {
     job->cpu = true;
     status = knapsack_small_run(job, &p->smalls, &cells, &device);
   }
+  batch_note_device(p->run, device);
   return status;
 }
 
@@ -391,6 +399,9 @@ dzo_status dzo_knapsack_run_batch(dzo_context *context, dzo_knapsack_batch *batc
   batch->optimal = run.outcomes[DZO_KNAPSACK_OPTIMAL];
   batch->feasible = run.outcomes[DZO_KNAPSACK_FEASIBLE];
   batch->infeasible = run.outcomes[DZO_KNAPSACK_INFEASIBLE];
+  batch->device = run.devices == (BATCH_CPU | BATCH_GPU) ? DZO_DEVICE_HYBRID
+                  : run.devices == BATCH_GPU             ? DZO_DEVICE_CUDA
+                                                         : DZO_DEVICE_CPU;
   if (status != DZO_OK)
     return status;
   context->message[0] = '\0';

@@ -14,6 +14,7 @@ typedef struct batch_run {
   uint64_t *singles; /* instances that are solved one by one */
   uint64_t single_count;
   uint64_t outcomes[3]; /* how many have each; accessed atomically */
+  unsigned devices;     /* that worked: BATCH_CPU, BATCH_GPU; accessed atomically */
   double cancelled;     /* by dzo_clock(), when that was seen; 0: never; accessed atomically */
 } batch_run;
 
@@ -23,6 +24,10 @@ dzo_knapsack_instance batch_instance(const dzo_knapsack_batch *batch, uint64_t i
 /* Write what is known of instance i, but for the copies that are taken. */
 void batch_put(batch_run *run, uint64_t i, dzo_knapsack_outcome outcome, dzo_int128 value,
                dzo_int128 weight, dzo_int128 bound);
+
+/* This device worked. */
+enum { BATCH_CPU = 1, BATCH_GPU = 2 };
+void batch_note_device(batch_run *run, dzo_device device);
 
 /* Tell the caller that `done` are done; the job stops if it is to. */
 void batch_report(batch_run *run, uint64_t done);

@@ -110,6 +110,8 @@ static dzo_status solve(batch_run *run, uint64_t i, knapsack_job *job, uint8_t *
     __atomic_store_n(&run->job.stopped, KNAPSACK_CANCELLED, __ATOMIC_RELAXED);
   if (!again)
     put(run, i, k);
+  if (k != NULL)
+    batch_note_device(run, dzo_knapsack_device(k));
   if (left != NULL)
     *left = again;
   dzo_knapsack_destroy(k);

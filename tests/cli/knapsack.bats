@@ -182,6 +182,7 @@ END
   [ "$(json "[(i['file'], i['status'], i['value'], i['items']) for i in d['instances']]")" = \
     "[('three.txt', 'optimal', 18, [0, 2, 3]), ('three.txt', 'infeasible', None, []), ('three.txt', 'optimal', 18, [0, 2, 3]), ('one.csv', 'optimal', 3, [0])]" ]
   [ "$(json "d['instances'][3]['name']")" = one ]
+  [ "$(json "d['device'] in ('cpu', 'cuda', 'hybrid')")" = True ]
   expect 0 knapsack three.txt -o chosen.txt
   [ "$(grep -c optimal out)" -eq 2 ]
   expect 1 dzo verify knapsack three.txt chosen.txt

@@ -130,6 +130,8 @@ static void batches_equal_single_calls(dzo_device device) {
     assert_int_equal(b.feasible, 0);
     assert_int_equal(b.optimal + b.infeasible, b.count);
     assert_true(kind != SIGNS || b.infeasible > 0);
+    assert_true(device != DZO_DEVICE_CPU || b.device == DZO_DEVICE_CPU);
+    assert_true(device != DZO_DEVICE_CUDA || kind != PLAIN || b.device != DZO_DEVICE_CPU);
     for (uint64_t i = 0; i < b.count; i++)
       check_single(context, &b, i);
     free(m);
@@ -164,6 +166,7 @@ static void no_answer_has_to_be_wanted(void **state) {
   b.taken = NULL;
   assert_int_equal(dzo_knapsack_run_batch(context, &b, NULL), DZO_OK);
   assert_int_equal(b.optimal, 100);
+  assert_int_equal(b.device, DZO_DEVICE_CPU);
   dzo_knapsack_batch_init(&b);
   assert_int_equal(dzo_knapsack_run_batch(context, &b, NULL), DZO_OK);
   free(m);
