@@ -215,25 +215,38 @@ static __device__ small_left reduce(small_warp *s) {
  * value is `all`, that of all items so far. */
 static __device__ void level(const small_warp *s, uint2 item, int low, int high, int edge, int all,
                              u32 *bits) {
-  int weight = (int)item.y;
+  int weight = (int)item.y, least = max(low, weight), most = min(high, edge);
   for (int base = high & -LANES; base > low - LANES; base -= CELLS * LANES) {
     int best[CELLS];
     u32 word = 0;
+    bool whole = base - (CELLS - 1) * LANES >= least && base + LANES - 1 <= most;
+    if (whole) {
+      const u32 *stay = s->row + base + s->lane, *take = stay - weight;
 #pragma unroll
-    for (int k = 0; k < CELLS; k++) {
-      int x = base - k * LANES + (int)s->lane;
-      bool active = x >= low && x <= high;
-      int stay = !active || x > edge ? all : (int)s->row[x];
-      int with = active && x >= weight ? (int)(s->row[x - weight] + item.x) : -1;
-      u32 takes = __ballot_sync(DZO_WARP_ALL, with > stay);
-      word = s->lane == (u32)k ? takes : word;
-      best[k] = max(stay, with);
+      for (int k = 0; k < CELLS; k++) {
+        best[k] = (int)stay[-k * LANES];
+        int with = (int)(take[-k * LANES] + item.x);
+        u32 takes = __ballot_sync(DZO_WARP_ALL, with > best[k]);
+        word = s->lane == (u32)k ? takes : word;
+        best[k] = max(best[k], with);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < CELLS; k++) {
+        int x = base - k * LANES + (int)s->lane;
+        bool active = x >= low && x <= high;
+        int stay = !active || x > edge ? all : (int)s->row[x];
+        int with = active && x >= weight ? (int)(s->row[x - weight] + item.x) : -1;
+        u32 takes = __ballot_sync(DZO_WARP_ALL, with > stay);
+        word = s->lane == (u32)k ? takes : word;
+        best[k] = max(stay, with);
+      }
     }
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < CELLS; k++) {
       int x = base - k * LANES + (int)s->lane;
-      if (x >= low && x <= high)
+      if (whole || (x >= low && x <= high))
         s->row[x] = (u32)best[k];
     }
     int at = base / LANES - (int)s->lane;
@@ -342,21 +355,55 @@ static __global__ void __launch_bounds__(LANES)
 
 /* ---- Tables by blocks ------------------------------------------------------------------------ */
 
+/* CELLS times 32 cells by a warp, from capacity `base` on, all of which have both choices. */
+static __device__ __forceinline__ u32 whole_cells(const u32 *in, u32 *out, int base, uint2 item) {
+  const int lane = (int)dzo_lane();
+  const u32 *stay = in + base + lane, *take = stay - (int)item.y;
+  int best[CELLS], with[CELLS];
+  u32 word = 0;
+#pragma unroll
+  for (int k = 0; k < CELLS; k++) {
+    best[k] = (int)stay[k * LANES];
+    with[k] = (int)(take[k * LANES] + item.x);
+  }
+#pragma unroll
+  for (int k = 0; k < CELLS; k++) {
+    u32 takes = __ballot_sync(DZO_WARP_ALL, with[k] > best[k]);
+    word = lane == k ? takes : word;
+    out[base + k * LANES + lane] = (u32)max(best[k], with[k]);
+  }
+  return word;
+}
+
+/* The same for those of low .. high, where a choice may be missing. */
+static __device__ __forceinline__ u32 part_cells(const u32 *in, u32 *out, int base, uint2 item,
+                                                 int low, int high, int edge, int all) {
+  const int lane = (int)dzo_lane();
+  u32 word = 0;
+  for (int k = 0; k < CELLS; k++) {
+    int x = base + k * LANES + lane;
+    bool active = x >= low && x <= high;
+    int stay = !active || x > edge ? all : (int)in[x];
+    int with = active && x >= (int)item.y ? (int)(in[x - (int)item.y] + item.x) : -1;
+    u32 takes = __ballot_sync(DZO_WARP_ALL, with > stay);
+    word = lane == k ? takes : word;
+    if (active)
+      out[x] = (u32)max(stay, with);
+  }
+  return word;
+}
+
 /* One level by all threads of a block, from a row into another; as level() does otherwise. */
 static __device__ void block_level(const u32 *in, u32 *out, uint2 item, int low, int high, int edge,
                                    int all, u32 *bits) {
-  int weight = (int)item.y, lane = (int)dzo_lane();
-  for (int base = (low & -LANES) + (int)(threadIdx.x - dzo_lane()); base <= high;
-       base += (int)blockDim.x) {
-    int x = base + lane;
-    bool active = x >= low && x <= high;
-    int stay = !active || x > edge ? all : (int)in[x];
-    int with = active && x >= weight ? (int)(in[x - weight] + item.x) : -1;
-    u32 takes = __ballot_sync(DZO_WARP_ALL, with > stay);
-    if (active)
-      out[x] = (u32)max(stay, with);
-    if (lane == 0)
-      bits[base / LANES] = takes;
+  const int lane = (int)dzo_lane(), least = max(low, (int)item.y), most = min(high, edge);
+  for (int base = (low & -LANES) + (int)(threadIdx.x - dzo_lane()) * CELLS; base <= high;
+       base += (int)blockDim.x * CELLS) {
+    bool whole = base >= least && base + CELLS * LANES - 1 <= most;
+    u32 word = whole ? whole_cells(in, out, base, item)
+                     : part_cells(in, out, base, item, low, high, edge, all);
+    if (lane < CELLS && base + lane * LANES <= high)
+      bits[base / LANES + lane] = word;
   }
 }
 
