@@ -276,8 +276,8 @@ static const cli_option options[] = {
      .least = 0.001,
      .most = 1e6,
      SETTING(time_limit),
-     .help = "Give up a run of dzo bench knapsack after S seconds; with --quick, after one unless "
-             "S is given."},
+     .help = "Give up a run of dzo bench knapsack after S seconds; unless S is given, after one "
+             "with --quick, and with files after 16 times what auto took."},
     {.name = "plot",
      .kind = CLI_FILE,
      .argument = "DIR",

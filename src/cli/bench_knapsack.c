@@ -2,6 +2,7 @@
 /* Copyright The dzo authors */
 #include "cli/bench_knapsack.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -43,6 +44,7 @@ static const knapsack_part parts[] = {
      .title = "The files that were given",
      .columns = BY(CORE) | BY(TWO_LIST) | BY(DENSE) | BY(AUTO) | BY(TWO_LIST_GPU) | BY(DENSE_GPU) |
                 BY(AUTO_GPU) | BY(TEXTBOOK),
+     .auto_first = true,
      .run = knapsack_bench_files},
     {.name = "batch",
      .title = "Many small instances in one call",
@@ -54,6 +56,8 @@ static const knapsack_part parts[] = {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 double knapsack_bench_limit(const knapsack_bench *bench) {
+  if (bench->patience > 0)
+    return bench->patience;
   return bench->settings->quick && !cli_given(bench->call, "time-limit")
              ? 1
              : bench->settings->time_limit;
@@ -100,6 +104,7 @@ static dzo_status run_column(knapsack_bench *bench, knapsack_who who,
   double times[MOST], sum = 0;
   uint64_t count = 0, repeats = bench->settings->repeats;
   knapsack_entry *entry = &row->by[who];
+  entry->limit = knapsack_bench_limit(bench);
   while (count < repeats && count < MOST && sum < enough) {
     DZO_TRY(knapsack_bench_solve(bench, who, instance, row, &entry->end, &times[count]));
     if (entry->end != KNAPSACK_RAN)
@@ -110,6 +115,12 @@ static dzo_status run_column(knapsack_bench *bench, knapsack_who who,
   return DZO_OK;
 }
 
+/* Slower ones are not waited for as long as `auto` may take where it took much less. */
+static double patience(const knapsack_bench *bench, const knapsack_entry *automatic) {
+  double limit = knapsack_bench_limit(bench), most = ceil(16 * automatic->median);
+  return automatic->end == KNAPSACK_RAN && most < limit ? most : limit;
+}
+
 static dzo_status run_columns(knapsack_bench *bench, const dzo_knapsack_instance *instance,
                               uint32_t columns, knapsack_row *row) {
   row->part = bench->part->name;
@@ -117,10 +128,18 @@ static dzo_status run_columns(knapsack_bench *bench, const dzo_knapsack_instance
   row->instances = 1;
   row->capacity = instance->capacity;
   row->verified = true;
-  for (int who = 0; who < KNAPSACK_WHO; who++)
-    if ((columns & knapsack_bench_columns(bench)) >> who & 1)
-      DZO_TRY(run_column(bench, (knapsack_who)who, instance, row));
-  return knapsack_bench_add(bench, row);
+  columns &= knapsack_bench_columns(bench);
+  if (bench->part->auto_first && !cli_given(bench->call, "time-limit")) {
+    DZO_TRY(run_column(bench, KNAPSACK_BY_AUTO, instance, row));
+    columns &= ~BY(AUTO);
+    bench->patience = patience(bench, &row->by[KNAPSACK_BY_AUTO]);
+  }
+  dzo_status status = DZO_OK;
+  for (int who = 0; who < KNAPSACK_WHO && status == DZO_OK; who++)
+    if (columns >> who & 1)
+      status = run_column(bench, (knapsack_who)who, instance, row);
+  bench->patience = 0;
+  return status == DZO_OK ? knapsack_bench_add(bench, row) : status;
 }
 
 dzo_status knapsack_bench_row(knapsack_bench *bench, const dzo_knapsack_instance *instance,

@@ -39,6 +39,7 @@ typedef enum knapsack_end {
 typedef struct knapsack_entry {
   knapsack_end end;
   double median, least;
+  double limit; /* of a run */
 } knapsack_entry;
 
 typedef struct knapsack_row {
@@ -68,7 +69,8 @@ typedef struct knapsack_part {
   const char *name, *title;
   uint32_t columns; /* bit i: knapsack_who i */
   bool one_thread;
-  bool bare; /* the seed's methods see the instance as it is: no divisors, no reductions */
+  bool auto_first; /* and the others only some times as long, unless a limit was given */
+  bool bare;       /* the seed's methods see the instance as it is: no divisors, no reductions */
   knapsack_ratio ratios[3]; /* the last ones may be empty */
   dzo_status (*run)(knapsack_bench *bench);
 } knapsack_part;
@@ -80,6 +82,7 @@ struct knapsack_bench {
   char processor[128], gpu_name[128];
   int threads;
   const knapsack_part *part; /* that is running */
+  double patience;           /* seconds a run may take; 0: as the settings say */
   knapsack_row *rows;
   size_t count, room;
   bool wrong;

@@ -251,7 +251,8 @@ static dzo_status check_batch(knapsack_bench *bench, const batch_data *d, knapsa
     if (end == KNAPSACK_RAN && (!single.verified || single.value.low != d->sums[0][k].low))
       knapsack_row_doubt(row, "core", "another value than the batch");
   }
-  row->by[KNAPSACK_BY_CORE] = (knapsack_entry){KNAPSACK_RAN, seconds, seconds};
+  row->by[KNAPSACK_BY_CORE] =
+      (knapsack_entry){.end = KNAPSACK_RAN, .median = seconds, .least = seconds};
   if (bench->gpu != NULL &&
       memcmp(d->taken[0], d->taken[1], d->count * d->items * sizeof *d->taken[0]) != 0)
     knapsack_row_doubt(row, "auto-gpu", "another set than the CPU");

@@ -44,8 +44,8 @@ void knapsack_print_part(FILE *out, const knapsack_bench *bench) {
   (void)fputc('\n', out);
 }
 
-static void print_entry(FILE *out, const knapsack_entry *entry, double limit, uint64_t instances) {
-  double ms = entry->median * 1e3;
+static void print_entry(FILE *out, const knapsack_entry *entry, uint64_t instances) {
+  double limit = entry->limit, ms = entry->median * 1e3;
   if (entry->end == KNAPSACK_GAVE_UP)
     (void)fprintf(out, " %*s%.3g s", limit < 10 ? 7 : limit < 100 ? 6 : 5, ">", limit);
   else if (entry->end != KNAPSACK_RAN)
@@ -67,7 +67,7 @@ void knapsack_print_row(FILE *out, const knapsack_bench *bench, const knapsack_r
   }
   for (int who = 0; who < KNAPSACK_WHO; who++)
     if (columns >> who & 1)
-      print_entry(out, &row->by[who], knapsack_bench_limit(bench), row->instances);
+      print_entry(out, &row->by[who], row->instances);
   for (int i = 0; i < 3; i++) {
     double ratio = is_shown(columns, &part->ratios[i]) ? ratio_of(row, &part->ratios[i]) : 0;
     if (ratio > 0)
