@@ -100,10 +100,14 @@ static dzo_status find_break(core_frame *f) {
     dzo_free(weight);
     return v->run->status = DZO_E_MEMORY;
   }
-  double *keys = ratio + v->items;
+  double *keys = ratio + v->items, at = 0;
   find_ratios(v->value, v->weight, v->items, ratio, keys);
-  memcpy(weight, v->weight, v->items * sizeof *weight);
-  set_break(f, ratio, core_break_key(keys, weight, v->items, v->capacity));
+  if (core_passes(v->run, v->items)) {
+    memcpy(weight, v->weight, v->items * sizeof *weight);
+    at = core_break_key(keys, weight, v->items, v->capacity);
+  }
+  if (core_passes(v->run, v->items))
+    set_break(f, ratio, at);
   dzo_free(ratio);
   dzo_free(weight);
   return DZO_OK;
@@ -290,6 +294,8 @@ static void note_bound(const core_frame *f) {
 static dzo_status solve_frame(core_frame *f, bool *done) {
   core_run *run = f->level->run;
   DZO_TRY(find_break(f));
+  if (run->stopped)
+    return DZO_OK;
   core_frame_bound(f);
   note_bound(f);
   be_greedy(f);
