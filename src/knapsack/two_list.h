@@ -101,6 +101,13 @@ static inline int two_list_threads(const two_list_run *run, uint64_t chunks) {
   return chunks < (uint64_t)threads ? (int)chunks : threads;
 }
 
+/* What the ways to add an item share: cut `all` steps of a merge into chunks, of *chunk or longer
+ * ones; how many. And put what was kept of each chunk, of states of so many bytes, together, as the
+ * list that now has one item more. */
+uint64_t two_list_cut(uint64_t all, uint64_t *chunk);
+void two_list_grown(two_list_run *run, int which, size_t bytes, const uint64_t *kept,
+                    uint64_t chunk, uint64_t chunks);
+
 /* two_list_search.c: lists grow and are searched until run->best is optimal. DZO_E_MEMORY,
  * DZO_E_DEVICE; DZO_OK with run->stopped where the job ended it. */
 dzo_status two_list_search(two_list_run *run);

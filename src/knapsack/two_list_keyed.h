@@ -178,22 +178,12 @@ static void add(two_list_run *run, int which, uint32_t item) {
                  .kept = kept};
   job.shifted = fitting(job.in, job.count, (NUMBER)run->problem->capacity - job.weight);
   uint64_t all = job.count + job.shifted;
-  while (all / job.chunk >= TWO_LIST_CHUNKS)
-    job.chunk *= 2;
-  job.chunks = (all + job.chunk - 1) / job.chunk;
+  job.chunks = two_list_cut(all, &job.chunk);
   int threads = two_list_threads(run, job.chunks);
   for (int i = 0; i < threads; i++)
     job.found[i].value = (NUMBER)run->best;
   dzo_parallel_for(threads, job.chunks, 1, add_chunks, &job);
-  uint64_t count = job.chunks > 0 ? kept[0] : 0;
-  for (uint64_t c = 1; c < job.chunks; c++) {
-    if (count != c * job.chunk)
-      memmove(job.out + count, job.out + c * job.chunk, kept[c] * sizeof *job.out);
-    count += kept[c];
-  }
-  two_list_list grown = {run->spare.states, count, run->spare.room, list->items + 1};
-  run->spare = (two_list_list){list->states, 0, list->room, 0};
-  *list = grown;
+  two_list_grown(run, which, sizeof *job.out, kept, job.chunk, job.chunks);
   run->states += all;
   const finding *best = &job.found[best_of(job.found, threads)];
   if (best->value > run->best)

@@ -11,6 +11,29 @@
 #include "base/memory.h"
 #include "knapsack/two_list.h"
 
+/* ---- What adding an item has in common ------------------------------------------------------- */
+
+uint64_t two_list_cut(uint64_t all, uint64_t *chunk) {
+  while (all / *chunk >= TWO_LIST_CHUNKS)
+    *chunk *= 2;
+  return (all + *chunk - 1) / *chunk;
+}
+
+void two_list_grown(two_list_run *run, int which, size_t bytes, const uint64_t *kept,
+                    uint64_t chunk, uint64_t chunks) {
+  two_list_list *list = &run->list[which];
+  uint64_t count = chunks > 0 ? kept[0] : 0;
+  char *states = run->spare.states;
+  for (uint64_t c = 1; c < chunks; c++) {
+    if (count != c * chunk)
+      memmove(states + count * bytes, states + c * chunk * bytes, kept[c] * bytes);
+    count += kept[c];
+  }
+  two_list_list grown = {states, count, run->spare.room, list->items + 1};
+  run->spare = (two_list_list){list->states, 0, list->room, 0};
+  *list = grown;
+}
+
 enum { LEAST_ROOM = 64, FEW_CHOICES = 64, FIRST_CHOICES = 4, FIRST_SUBSETS = 1 << 10 };
 #define BETWEEN_REPORTS .02 /* seconds */
 
