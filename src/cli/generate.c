@@ -115,6 +115,24 @@ static void fill_options(generate_job *job) {
   job->options.keep = s->keep;
 }
 
+void generate_end_json(cli_json *json, const cli_call *call, const char *device,
+                       const generate_times *times) {
+  cli_json_text(json, "device", device);
+  cli_json_integer(json, "threads", dzo_context_threads(call->context));
+  cli_json_open_object(json, "seconds");
+  if (times->generate >= 0)
+    cli_json_seconds(json, "generate", times->generate);
+  cli_json_seconds(json, "write", times->write);
+  cli_json_seconds(json, "verify", times->verify);
+  cli_json_seconds(json, "total", times->total);
+  cli_json_close_object(json);
+  if (call->common->verify)
+    cli_json_flag(json, "verified", true);
+  else
+    cli_json_null(json, "verified");
+  cli_json_close_object(json);
+}
+
 static void report_json(const generate_job *job, const dzo_edges *edges) {
   cli_json json;
   cli_json_init(&json, stdout, false);
@@ -130,19 +148,8 @@ static void report_json(const generate_job *job, const dzo_edges *edges) {
   cli_json_text(&json, "generator", job->kind);
   cli_json_count(&json, "scale", job->settings->scale);
   cli_json_count(&json, "seed", job->options.seed);
-  cli_json_text(&json, "device", cli_device_name(job->worked));
-  cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
-  cli_json_open_object(&json, "seconds");
-  cli_json_seconds(&json, "generate", job->generate);
-  cli_json_seconds(&json, "write", job->write);
-  cli_json_seconds(&json, "verify", job->verify);
-  cli_json_seconds(&json, "total", job->total);
-  cli_json_close_object(&json);
-  if (job->call->common->verify)
-    cli_json_flag(&json, "verified", true);
-  else
-    cli_json_null(&json, "verified");
-  cli_json_close_object(&json);
+  generate_end_json(&json, job->call, cli_device_name(job->worked),
+                    &(generate_times){job->generate, job->write, job->verify, job->total});
 }
 
 static void report_text(const generate_job *job, const dzo_edges *edges, FILE *out) {

@@ -4,6 +4,7 @@
 #define DZO_CLI_GENERATE_H
 
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "dzo/knapsack.h"
 
 typedef struct generate_settings {
@@ -33,6 +34,15 @@ extern const char *const generate_distributions[];
 extern const char *const generate_key_types[];
 
 extern const char *const generate_classes[]; /* by dzo_knapsack_class */
+
+/* Seconds of the steps; generate is less than 0 where what is made is written at once. */
+typedef struct generate_times {
+  double generate, write, verify, total;
+} generate_times;
+
+/* The end of each report: who worked, how long, and whether it was verified. */
+void generate_end_json(cli_json *json, const cli_call *call, const char *device,
+                       const generate_times *times);
 
 /* dzo generate knapsack. */
 cli_exit generate_knapsack(cli_call *call);

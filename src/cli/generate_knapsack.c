@@ -109,19 +109,8 @@ static void report_json(const knapsack_job *job) {
   cli_json_text(&json, "generator", "knapsack");
   cli_json_text(&json, "class", s->kind);
   cli_json_count(&json, "seed", s->common.seed);
-  cli_json_text(&json, "device", "cpu");
-  cli_json_integer(&json, "threads", dzo_context_threads(job->call->context));
-  cli_json_open_object(&json, "seconds");
-  cli_json_seconds(&json, "generate", job->generate);
-  cli_json_seconds(&json, "write", job->write);
-  cli_json_seconds(&json, "verify", job->verify);
-  cli_json_seconds(&json, "total", job->total);
-  cli_json_close_object(&json);
-  if (s->common.verify)
-    cli_json_flag(&json, "verified", true);
-  else
-    cli_json_null(&json, "verified");
-  cli_json_close_object(&json);
+  generate_end_json(&json, job->call, "cpu",
+                    &(generate_times){job->generate, job->write, job->verify, job->total});
 }
 
 static void report_text(const knapsack_job *job, FILE *out) {
