@@ -9,7 +9,7 @@
  * states stay few;
  *   3. equal and proportional items joined, and again from 1;
  *   4. a second constraint, which gives two problems of smaller bounds, and
- * with each 2 again;
+ * with each 2 again; another one, if that is not enough;
  *   5. these once more with as many states as memory allows. */
 #include <math.h>
 #include <stdio.h>
