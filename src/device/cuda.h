@@ -74,16 +74,21 @@ static inline dzo_status dzo_launch(dzo_unit *unit, int queue, bool together, bo
   if (dzo_cuda_may_launch(unit) != DZO_OK)
     return DZO_E_DEVICE;
   cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeCooperative;
-  attributes[0].val.cooperative = together;
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  unsigned count = 0;
+  if (chained && unit->chains) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (together) {
+    attributes[count].id = cudaLaunchAttributeCooperative;
+    attributes[count++].val.cooperative = 1;
+  }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.stream = dzo_cuda_stream(unit, queue);
   config.attrs = attributes;
-  config.numAttrs = chained && unit->chains ? 2 : 1;
+  config.numAttrs = count;
   return dzo_cuda_launched(
       unit, cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }

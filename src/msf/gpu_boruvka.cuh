@@ -8,7 +8,7 @@
 
 #include "msf/gpu_hot.cuh"
 #include "msf/gpu_label.cuh"
-#include "msf/gpu_rounds.cuh"
+#include "msf/gpu_pairs.cuh"
 
 /* How many pages of light edges go first: about three edges a component. */
 __device__ __forceinline__ u32 msf_first_pages(const msf_work &w) {
@@ -34,6 +34,7 @@ __device__ __forceinline__ msf_round msf_begin(const msf_work &w, int which, u32
   r.components = components;
   r.parent = w.parent[which];
   r.exact = w.exact[which];
+  r.pairs = r.ordered ? w.pairs + which * MSF_PAIRS : NULL;
   r.exact_key = true;
   r.rank_bits = 32;
   if (sizeof(K) == 8)
@@ -276,6 +277,15 @@ __device__ __forceinline__ void msf_rounds(const msf_work &w, msf_round &r, u64 
     }
     if (last)
       break;
+    if (!REST && !lazy && round != 0 && r.components <= MSF_PAIRED) {
+      msf_collect_pairs<K>(w, r, round, s_best, s_map);
+      dzo_grid_sync();
+      msf_settle<K>(w, r, s_map);
+      round++;
+      if (wanted)
+        msf_extend_tail(r, round, s_map, s_tail);
+      break;
+    }
     if (lazy)
       msf_collect<K, true>(w, r, round, s_best, s_map);
     else

@@ -45,6 +45,7 @@ typedef struct msf_round {
   bool exact_key; /* the upper part tells keys apart */
   bool ordered;   /* ranks break ties by the total order */
   u64 *exact;     /* where whole keys are compared */
+  u64 *pairs;     /* first edges between two components, when these are few */
 } msf_round;
 
 /* Least words of this round and of the next. (From the kernel's parameters, so that the compiler
@@ -284,20 +285,18 @@ __device__ __forceinline__ void msf_rename(const msf_round &r, const u32 *s_map,
   }
 }
 
-/* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
- * `kept` on, offer them to both. Returns how many are kept. */
-template <typename K, bool LAZY>
-__device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u32 round,
-                                                u64 *s_best, const u32 *s_map, bool small,
-                                                u32 group, u32 before, u32 first, u32 total,
-                                                u32 kept) {
-  u32 lane = dzo_lane(), keep[MSF_STEP], slot[MSF_STEP], many = 0;
-  uint4 e[MSF_STEP];
-  K key[MSF_STEP];
+/* The ranks of up to 128 entries of a group from `first` on, and the entries, in this round's
+ * numbers; what is behind the last is a loop. */
+template <typename K>
+__device__ __forceinline__ void msf_load_entries(const msf_work &w, const msf_round &r,
+                                                 const u32 *s_map, u32 group, u32 before, u32 first,
+                                                 u32 total, u32 *rank, uint4 *e, K *key) {
+  u32 lane = dzo_lane(), slot[MSF_STEP];
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
-    u32 x = first + j * 32 + lane, rank = msf_rank_in(r, group, before, x);
-    slot[j] = msf_slot(w, r, x < total ? rank : group * r.width * MSF_PAGE);
+    u32 x = first + j * 32 + lane;
+    rank[j] = msf_rank_in(r, group, before, x);
+    slot[j] = msf_slot(w, r, x < total ? rank[j] : group * r.width * MSF_PAGE);
   }
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
@@ -310,6 +309,19 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
     if (first + j * 32 + lane >= total)
       e[j].x = e[j].y = 0;
   msf_rename(r, s_map, e);
+}
+
+/* Up to 128 entries of a group from x on: rename, keep those between two components, move them to
+ * `kept` on, offer them to both. Returns how many are kept. */
+template <typename K, bool LAZY>
+__device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_round &r, u32 round,
+                                                u64 *s_best, const u32 *s_map, bool small,
+                                                u32 group, u32 before, u32 first, u32 total,
+                                                u32 kept) {
+  u32 lane = dzo_lane(), keep[MSF_STEP], rank[MSF_STEP], many = 0;
+  uint4 e[MSF_STEP];
+  K key[MSF_STEP];
+  msf_load_entries<K>(w, r, s_map, group, before, first, total, rank, e, key);
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     bool crosses = first + j * 32 + lane < total && ((e[j].x ^ e[j].y) & MSF_ID) != 0;
@@ -321,11 +333,11 @@ __device__ __forceinline__ u32 msf_collect_step(const msf_work &w, const msf_rou
 #pragma unroll
   for (u32 j = 0; j < MSF_STEP; j++) {
     if (keep[j] >> lane & 1) {
-      u32 rank = to + (u32)__popc(keep[j] & dzo_lanes_below()), at = msf_slot(w, r, rank);
+      u32 place = to + (u32)__popc(keep[j] & dzo_lanes_below()), at = msf_slot(w, r, place);
       dzo_store_shared(&w.entries[at], e[j]);
       if (sizeof(K) == 8)
         dzo_store_shared(&w.entry_high[at], (u32)((u64)key[j] >> 32));
-      u64 word = msf_word<K>(r, key[j], rank);
+      u64 word = msf_word<K>(r, key[j], place);
       u32 ends[2] = {e[j].x & MSF_ID, e[j].y & MSF_ID};
 #pragma unroll
       for (u32 end = 0; end < 2; end++) {

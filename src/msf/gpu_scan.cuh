@@ -207,7 +207,7 @@ __device__ __forceinline__ void msf_scan_step(const msf_work &w, msf_rows<K> *ro
     msf_find_arc(rows, mine, first + j * 32, total, &a[j]);
 #pragma unroll
   for (u32 j = 0; j < MSF_SCAN_STEP; j++) {
-    a[j].v = msf_neighbour_of<PLAIN>(w, a[j].arc);
+    a[j].v = msf_neighbour_once<PLAIN>(w, a[j].arc);
     a[j].into = false;
   }
   if (s->giant) {

@@ -25,6 +25,8 @@
 
 /* Measured on R-MAT, SSCA2 and uniform graphs of degree 32: see docs/spanning-forest.md. */
 static const double LIGHT_EDGES_PER_VERTEX = 1.5;
+/* Where rows are sorted by weight, light edges cost less. */
+static const double LIGHT_EDGES_WHERE_SORTED = 1.75;
 /* Those in the first of their parts, in the first two. */
 static const double FIRST_EDGES_PER_VERTEX[] = {0.3, 0.7};
 /* So many where after the light ones too many edges are left. */
@@ -50,7 +52,7 @@ enum {
   BYTES_OF_SUPER = 76,
   MOST_WASTE = 8192,   /* pages that may stay empty beyond that: 4 MB */
   STEPS = 8,           /* of a timed run */
-  FEW_PAGES = 1 << 16, /* of which each warp takes one at a time */
+  FEW_PAGES = 1 << 14, /* of which each warp takes one at a time */
   SLACK = 64           /* elements behind arrays */
 };
 
@@ -160,10 +162,12 @@ static bool make_plan(msf_work *w, const msf_gpu_graph *graph, const msf_gpu_tun
   w->reader = arc_reader_of(graph);
   plan_keys(w, graph);
   bool everything = takes_everything(graph, tuning);
-  if (!everything)
-    w->light = tuning->light != 0 ? tuning->light : LIGHT_EDGES_PER_VERTEX;
-  plan_parts(w, tuning);
   w->presorted = graph->presorted && !graph->maximum && !everything;
+  if (!everything)
+    w->light = tuning->light != 0 ? tuning->light
+               : w->presorted     ? LIGHT_EDGES_WHERE_SORTED
+                                  : LIGHT_EDGES_PER_VERTEX;
+  plan_parts(w, tuning);
   w->by_neighbour = !graph->presorted;
   w->forced_mode = (u32)tuning->scan;
   w->super_log = plan_super(w, tuning);
@@ -206,6 +210,7 @@ static void carve_all(msf_work *w, carver *c, bool wide) {
   for (int i = 0; i < 2; i++)
     w->group_count[i] = (u32 *)carve(c, pages / MSF_LEAST_WIDTH + SLACK, 4);
   w->ties = (u32 *)carve(c, MSF_TIES, 4);
+  w->pairs = (u64 *)carve(c, 2 * MSF_PAIRS, 8);
   w->place = w->next;
   w->listed = w->pick;
   w->exact[MSF_LIGHTEST] = w->exact[MSF_LIGHT] = w->pair = (u64 *)w->pick;

@@ -156,6 +156,8 @@ __global__ void __launch_bounds__(MSF_SAMPLE_THREADS) msf_k_prepare(msf_work w) 
       step = (gridDim.x - 1) * (u64)blockDim.x;
   for (u64 u = at; u < w.n; u += step)
     w.next[u] = MSF_NONE;
+  for (u64 i = at; i < 2 * MSF_PAIRS; i += step)
+    w.pairs[i] = MSF_NEVER;
   for (u64 s = at; s <= w.supertiles; s += step)
     w.super_row[s] = s < w.supertiles ? msf_row_of_soon(w, s << w.super_log) : w.n;
 }

@@ -42,6 +42,9 @@ enum {
 enum { MSF_LIGHTEST, MSF_LIGHT, MSF_REST, MSF_LISTS };
 enum { MSF_PARTS = 3 };
 
+/* So few components that all pairs of them fit into shared memory. */
+enum { MSF_PAIRED = 64, MSF_PAIRS = MSF_PAIRED * (MSF_PAIRED - 1) / 2 };
+
 /* The best light arc seen of a row that crosses the border of a supertile; row is NONE if none. */
 typedef struct msf_record {
   u32 row, neighbour, arc; /* arc: the low 32 bits */
@@ -130,7 +133,8 @@ typedef struct msf_work {
   uint2 *home;     /* of a page: its supertile and its place there */
   u32 *page_at;    /* the page of a rank */
   u32 *group_count[2];
-  u32 *ties; /* ranks of entries that take part in ties */
+  u32 *ties;  /* ranks of entries that take part in ties */
+  u64 *pairs; /* [2 * MSF_PAIRS] of each list of light edges, the first between two components */
 
   u64 *out;
   msf_control *control;
@@ -184,6 +188,12 @@ template <typename K> __device__ __forceinline__ K msf_key_at(const msf_work &w,
  * costs registers. */
 template <bool PLAIN> __device__ __forceinline__ u32 msf_neighbour_of(const msf_work &w, u64 arc) {
   return PLAIN ? __ldg(w.reader.neighbours + arc) : arc_neighbour(w.reader, arc);
+}
+
+/* The same where nobody asks for it again: other things stay in the cache. */
+template <bool PLAIN>
+__device__ __forceinline__ u32 msf_neighbour_once(const msf_work &w, u64 arc) {
+  return PLAIN ? __ldcs(w.reader.neighbours + arc) : arc_neighbour(w.reader, arc);
 }
 
 __device__ __forceinline__ u32 msf_neighbour(const msf_work &w, u64 arc) {
