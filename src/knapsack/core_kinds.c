@@ -13,8 +13,6 @@
 enum {
   FEW_ITEMS = 512,
   MANY_ITEMS = 8192,
-  NEAR_STATES = 512, /* by lists of so many */
-  EASY_STATES = 4096,
   SIDE_WORK = 200000,
   WIDE_STATES = 4096,
   SIDE_STATES = 16384, /* for a good set with a second constraint */
@@ -258,13 +256,13 @@ static dzo_status take_step(core_frame *f, const step *one, bool *done) {
   if (one->proves)
     return core_prove_or_reduce(f, one->states, one->work, done);
   /* Few items of different losses are soon looked through by proving. */
-  if (one->states > NEAR_STATES && f->count <= FEW_ITEMS && !core_is_flat(f))
+  if (one->states > CORE_NEAR_STATES && f->count <= FEW_ITEMS && !core_is_flat(f))
     return DZO_OK;
   DZO_TRY(core_improve(f, one->states, done));
-  if (*done || one->states > NEAR_STATES || f->count <= CORE_NEAR_ITEMS ||
+  if (*done || one->states > CORE_NEAR_STATES || f->count <= CORE_NEAR_ITEMS ||
       !core_passes(f->level->run, f->level->items))
     return DZO_OK;
-  return f->count <= MANY_ITEMS ? core_improve_widely(f, 128, NEAR_STATES, done)
+  return f->count <= MANY_ITEMS ? core_improve_widely(f, 128, CORE_NEAR_STATES, done)
                                 : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
 }
 
@@ -348,7 +346,8 @@ static dzo_status split_fullest(sides *s) {
 
 /* ---- Both kinds ------------------------------------------------------------------------------ */
 
-static const step easy_steps[] = {{false, NEAR_STATES, UINT64_MAX}, {true, EASY_STATES, SIDE_WORK}},
+static const step easy_steps[] = {{false, CORE_NEAR_STATES, UINT64_MAX},
+                                  {true, CORE_EASY_STATES, SIDE_WORK}},
                   hard_steps[] = {{false, SIDE_STATES, UINT64_MAX}, {true, UINT64_MAX, UINT64_MAX}};
 
 static dzo_status take_steps(sides *s, const step *steps, size_t count) {

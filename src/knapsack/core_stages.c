@@ -11,9 +11,7 @@
 
 enum {
   FIRST_STATES = 128,
-  NEAR_STATES = 512, /* by lists of so many */
   EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
-  EASY_STATES = 4096,
   EASY_WORK = 6000,
 };
 
@@ -306,11 +304,11 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   if (*done)
     return DZO_OK;
   if (f->count > CORE_NEAR_ITEMS)
-    DZO_TRY(core_improve(f, f->count > EASY_ITEMS ? NEAR_STATES : FIRST_STATES, done));
+    DZO_TRY(core_improve(f, f->count > EASY_ITEMS ? CORE_NEAR_STATES : FIRST_STATES, done));
   if (*done || run->stopped)
     return DZO_OK;
   if (f->count <= EASY_ITEMS)
-    DZO_TRY(core_prove_or_reduce(f, EASY_STATES, EASY_WORK + 8 * f->count, done));
+    DZO_TRY(core_prove_or_reduce(f, CORE_EASY_STATES, EASY_WORK + 8 * f->count, done));
   *done = *done || core_is_proved(f);
   if (*done || !core_passes(run, f->count))
     return DZO_OK;
