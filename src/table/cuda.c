@@ -96,6 +96,7 @@ static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
   DZO_TRY(dzo_unit_wait(g->unit, 0));
   g->stores = g->seen->inserted;
   g->erases = g->seen->erased;
+  g->all_store = g->stores == batch->count;
   if (g->seen->found == UINT64_MAX)
     return DZO_OK;
   return dzo_fail(g->context, DZO_E_ARGUMENT,
@@ -106,6 +107,7 @@ static dzo_status check_codes(table_gpu *g, const dzo_table_batch *batch) {
 static dzo_status run(void *state, dzo_table_batch *batch) {
   table_gpu *g = state;
   g->stores = batch->count;
+  g->all_store = false;
   if (batch->operations != NULL && dzo_unit_owns(g->unit, batch->operations))
     DZO_TRY(check_codes(g, batch));
   return table_gpu_run(g, batch);

@@ -37,7 +37,8 @@ typedef struct table_gpu {
   table_layout t;
   uint64_t pairs;
   uint64_t stores;          /* of the batch, queries that may make a new key, at most; and, of a */
-  uint64_t erases;          /* mixed one in GPU memory, ERASEs */
+  uint64_t erases;          /* mixed one in GPU memory, ERASEs, */
+  bool all_store;           /* or has it nothing but stores? */
   double fresh;             /* of the last piece's queries, how many made a new key */
   table_counters *counters; /* in device memory */
   table_counters *next;     /* others there, whose turn is next; 0 if `clean` */

@@ -111,6 +111,7 @@ dzo_status table_direct_start(table_gpu *g, table_piece *piece) {
                       .mixed = piece->mixed,
                       .ordered = piece->ordered && !piece->heavy.used,
                       .codes = piece->codes,
+                      .all_store = g->all_store,
                       .results = piece->results,
                       .answers = piece->answers,
                       .counters = g->counters};

@@ -39,6 +39,7 @@ typedef struct table_direct {
   uint64_t value;
   bool mixed, ordered;
   const uint8_t *codes; /* [count] of a mixed batch */
+  bool all_store;       /* it has no finds or erases */
   void *results;        /* [count] words, of its finds; NULL: not wanted */
   uint8_t *answers;     /* NULL: not wanted */
   table_counters *counters;

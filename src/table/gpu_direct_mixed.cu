@@ -26,7 +26,7 @@ static __global__ void __launch_bounds__(THREADS) direct_finds(table_layout t, t
   bool found = false;
   if (i < d.count && d.codes[i] == DZO_TABLE_FIND) {
     u32 value = 0;
-    found = table_get<u32, S>(t, table_direct_key<u32>(t, d, i), &value);
+    found = table_get<u32, S, false>(t, table_direct_key<u32>(t, d, i), &value);
     if (d.results != NULL)
       ((u32 *)d.results)[i] = found ? value : 0;
     answer(d, i, found ? DZO_TABLE_FOUND : DZO_TABLE_ABSENT);
@@ -79,8 +79,10 @@ static __global__ void __launch_bounds__(THREADS) direct_stores(table_layout t, 
 template <int S>
 static dzo_status mixed(dzo_unit *unit, const table_layout *t, const table_direct *d) {
   u32 blocks = (d->count + THREADS - 1) / THREADS;
-  DZO_TRY(DZO_LAUNCH(unit, 0, direct_finds<S>, blocks, THREADS, *t, *d));
-  DZO_TRY(DZO_LAUNCH(unit, 0, direct_erases<S>, blocks, THREADS, *t, *d));
+  if (!d->all_store) {
+    DZO_TRY(DZO_LAUNCH(unit, 0, direct_finds<S>, blocks, THREADS, *t, *d));
+    DZO_TRY(DZO_LAUNCH(unit, 0, direct_erases<S>, blocks, THREADS, *t, *d));
+  }
   return DZO_LAUNCH(unit, 0, direct_stores<S>, blocks, THREADS, *t, *d);
 }
 

@@ -22,9 +22,36 @@ template <typename W> static __device__ bool table_get_side(const table_layout &
   return pair.key != table_word<W>::FREE;
 }
 
+/* A bucket that nobody will want again soon: it leaves the caches to others. */
+template <int S>
+static __device__ __forceinline__ void table_load_once(const u64 *at, table_bucket<u32, S> *out) {
+#pragma unroll
+  for (int i = 0; i < S; i += 2) {
+    ulonglong2 two = __ldcs((const ulonglong2 *)(at + i));
+    out->slot[i] = two.x;
+    out->slot[i + 1] = two.y;
+  }
+}
+template <int S>
+static __device__ __forceinline__ void table_load_once(const ulonglong2 *at,
+                                                       table_bucket<u64, S> *out) {
+#pragma unroll
+  for (int i = 0; i < S; i++)
+    out->slot[i] = __ldcs(at + i);
+}
+
+template <int S, bool ONCE, typename Slot, typename Bucket>
+static __device__ __forceinline__ void table_load_for_get(const Slot *at, Bucket *out) {
+  if (ONCE)
+    table_load_once<S>(at, out);
+  else
+    table_load<S>(at, out);
+}
+
 /* The value of a mixed key, if that is there. Both loads of a bucket are through the first-level
- * cache, so that they cost one request. */
-template <typename W, int S>
+ * cache, so that they cost one request. ONCE: something else should stay in the second-level one.
+ */
+template <typename W, int S, bool ONCE>
 static __device__ __forceinline__ bool table_get(const table_layout &t, W key, W *value) {
   typedef typename table_word<W>::slot slot;
   if (key == table_word<W>::FREE)
@@ -32,12 +59,12 @@ static __device__ __forceinline__ bool table_get(const table_layout &t, W key, W
   table_place place = table_place_of(key, t.regions);
   const slot *region = (const slot *)t.slots + (u64)place.region * t.buckets * S;
   table_bucket<W, S> bucket;
-  table_load<S>(region + table_first_bucket(place, t.buckets) * S, &bucket);
+  table_load_for_get<S, ONCE>(region + table_first_bucket(place, t.buckets) * S, &bucket);
   table_seen seen = table_look<W, S>(bucket, key);
   *value = table_value_at<W, S>(bucket, seen.equal);
   if (seen.equal != 0 || seen.empty != 0)
     return seen.equal != 0;
-  table_load<S>(region + table_second_bucket(key, t.buckets) * S, &bucket);
+  table_load_for_get<S, ONCE>(region + table_second_bucket(key, t.buckets) * S, &bucket);
   seen = table_look<W, S>(bucket, key);
   *value = table_value_at<W, S>(bucket, seen.equal);
   if (seen.equal != 0 || t.over_count == 0)

@@ -181,7 +181,7 @@ static __device__ void adjust_pairs(table_region_state *state, bool more, bool l
 }
 
 template <typename W, int S>
-static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::HEAVY)
+static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
     table_mixed(table_layout t, table_batch_run run) {
   DZO_BLOCK_MEMORY(char, memory);
   __shared__ table_region_state state;

@@ -21,7 +21,6 @@ enum : u32 {
 /* Blocks that a multiprocessor works on at a time, as far as registers go. */
 template <typename W> struct table_blocks {
   enum { LIGHT = (sizeof(W) == 4 && (int)TABLE_THREADS_MOST >= 1536 ? 1536 : 1024) / TABLE_BLOCK };
-  enum { HEAVY = 1024 / TABLE_BLOCK };
 };
 
 /* What threads keep of it in registers, which are scarce. */

@@ -64,6 +64,7 @@ static dzo_status change(table_gpu *g, const table_sift *s, uint64_t first, uint
   dzo_status status = run_rest(g, &erases, part, DZO_OK);
   if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
     return status;
+  g->all_store = !s->ordered;
   status = run_rest(g, &others, part, status);
   if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
     return status;

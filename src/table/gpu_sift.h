@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Mixed batches in GPU memory that are mostly finds: those whose key the batch does not change are
- * answered where they are, and what is left becomes batches of its own.
+/* Large mixed batches in GPU memory, mostly of finds: those that may act at once are answered where
+ * they stand, and what is left becomes batches of its own.
  *
  * In any order, all finds come first, then all erases, then all stores. In order of position, the
  * keys that the batch changes are noted in a filter (B. H. Bloom, 1970, with both bits of a key in
- * one word); a find whose key is not in it may take its turn at any time, and the others stay
- * between the changes. */
+ * one word); a find whose key is not in it may act at any time, and the others stay between the
+ * changes. */
 #ifndef DZO_TABLE_GPU_SIFT_H
 #define DZO_TABLE_GPU_SIFT_H
 
@@ -30,8 +30,9 @@ typedef struct table_sift {
   uint32_t filter_words;
   uint32_t *rest;   /* a bit for each query that is left */
   uint32_t blocks;  /* queries are taken by blocks of threads */
-  uint32_t *places; /* [2 * blocks + 1] where each block's erases go and, behind all of those, its
-                     * other queries; if ordered, all are others. The last: how many there are */
+  uint32_t *places; /* [2 * blocks + 1] where each block's erases go in the rest and, behind all of
+                     * those, its other queries; if ordered, all are others. The last: how many
+                     * there are */
   void *scratch;
   uint64_t scratch_bytes;
   /* The rest, in order of position, by table_sift_place_rest(). */
@@ -44,12 +45,14 @@ typedef struct table_sift {
 uint64_t table_sift_place(dzo_unit *unit, table_sift *s, void *memory);
 uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *memory);
 
-/* Answers finds, adds to counters->found, and fills rest[] and places[]. */
+/* Answers finds, adds to counters->found, and fills rest[] and places[]. The answers of the rest
+ * become what they are likely to be. */
 dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
                             table_counters *counters);
 /* Fills from[], keys, values and codes of the rest. */
 dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s);
-/* Answers of the `count` queries of the rest, and results of finds, to where they belong. */
+/* Answers of the `count` queries of the rest, where they are others than those, and results of
+ * finds to where they belong. */
 dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count);
 
 #ifdef __cplusplus

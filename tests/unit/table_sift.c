@@ -17,11 +17,11 @@
 #include "table_checks.h"
 
 #if defined(DZO_TEST_TINY) || defined(__SANITIZE_THREAD__)
-enum { ROUNDS = 6, MOST = 500, STEP = 7 };
+enum { ROUNDS = 6, MOST = 500, STEP = 13 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { ROUNDS = 10, MOST = 1000, STEP = 5 };
+enum { ROUNDS = 8, MOST = 1000, STEP = 9 };
 #else
-enum { ROUNDS = 24, MOST = 2000, STEP = 2 };
+enum { ROUNDS = 12, MOST = 1500, STEP = 4 };
 #endif
 
 static dzo_context *open_or_skip(void) {
