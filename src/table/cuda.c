@@ -40,6 +40,7 @@ static void destroy(void *state) {
   table_gpu_view_close(g->unit, &g->view);
   table_gpu_unmake(g);
   dzo_unit_release(g->unit, g->counters < g->next ? g->counters : g->next);
+  dzo_unit_release(g->unit, g->spill);
   dzo_unit_release(g->unit, g->buffers);
   dzo_unit_release_staging(g->unit, g->seen);
   dzo_free(g);
@@ -48,6 +49,7 @@ static void destroy(void *state) {
 static dzo_status make_all(table_gpu *g, uint64_t capacity) {
   DZO_TRY(dzo_unit_allocate(g->unit, 2, sizeof *g->counters, (void **)&g->counters));
   g->next = g->counters + 1;
+  DZO_TRY(dzo_unit_allocate(g->unit, TABLE_SPILL_ROOM, table_gpu_slot_bytes(g), &g->spill));
   DZO_TRY(dzo_unit_allocate_staging(g->unit, 1, sizeof *g->seen, (void **)&g->seen));
   DZO_TRY(table_gpu_make(g, capacity));
   return dzo_unit_wait(g->unit, 0);
@@ -120,7 +122,7 @@ static uint64_t capacity(const void *state) { return table_gpu_capacity(state); 
 static uint64_t bytes(const void *state) {
   const table_gpu *g = state;
   return (table_gpu_slots(g) + 1) * table_gpu_slot_bytes(g) + table_gpu_over_bytes(&g->t, g->wide) +
-         2 * sizeof *g->counters + g->buffer_bytes;
+         2 * sizeof *g->counters + TABLE_SPILL_ROOM * table_gpu_slot_bytes(g) + g->buffer_bytes;
 }
 
 static dzo_status clear(void *state) {

@@ -44,10 +44,13 @@ typedef struct table_gpu {
   table_counters *next;     /* others there, whose turn is next; 0 if `clean` */
   table_counters *seen;     /* what the counters were; pinned */
   bool clean;
+  void *spill; /* [TABLE_SPILL_ROOM] slots for what a rebuild has no room for: usually nothing */
   char *buffers; /* device memory for arrays that lie in host memory, or parts of a batch */
   uint64_t buffer_bytes;
   table_gpu_view view; /* while kernels of the caller's use the table */
 } table_gpu;
+
+enum { TABLE_SPILL_ROOM = 4096 };
 
 dzo_status table_gpu_create(const table_plan *plan, const table_gpu_sizes *sizes, void **out);
 

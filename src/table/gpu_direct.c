@@ -6,7 +6,7 @@
 
 /* Regions cost as much as there are of them: they are not worth it where queries are fewer than one
  * for so many slots. Where the order of all queries of a key has to be found, it costs more. */
-enum { WORTH_PARTS = 1 << 21 };
+enum { WORTH_PARTS = 1 << 21, QUICK = 1 << 21 };
 enum { SPARSE = 12, SPARSE_ERASE = 32, SPARSE_ASSIGN = 64 };
 
 /* A fixed table that may have to refuse keys does it in regions. */
@@ -85,6 +85,18 @@ bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count) {
   return table_direct_place(&g->t, g->wide, &d, NULL) <= g->unit->workspace_bytes;
 }
 
+/* What such a batch takes is taken beforehand, lest the overflow had no memory for its pairs. */
+static uint64_t bytes_to_spill(const table_gpu *g, uint64_t pairs) {
+  return table_gpu_add_over_bytes(g->unit, &g->t, g->wide, pairs) + pairs * table_gpu_slot_bytes(g);
+}
+
+/* In small batches it is not worth asking the host whether some keys found no slot: in a table that
+ * is not nearly empty, some did. */
+static bool is_quick(const table_gpu *g, const table_piece *piece) {
+  return piece->operation != DZO_TABLE_ERASE && piece->count <= QUICK &&
+         10 * (g->pairs + piece->count) > 3 * table_gpu_slots(g);
+}
+
 static uint32_t salt_of(const table_gpu *g, const void *workspace) {
   uint64_t x = table_hash(g->unit->operations, g->t.mix ^ g->pairs);
   return (uint32_t)(table_hash((uint64_t)(uintptr_t)workspace, x) >> 32);
@@ -114,10 +126,13 @@ dzo_status table_direct_start(table_gpu *g, table_piece *piece) {
                       .all_store = g->all_store,
                       .results = piece->results,
                       .answers = piece->answers,
-                      .counters = g->counters};
+                      .counters = g->counters,
+                      .at_once = is_quick(g, piece)};
   table_partition *p = &piece->partition;
   uint64_t parts = piece->parted ? table_partition_place(g->unit, p, NULL) : 0;
   uint64_t bytes = parts + table_direct_place(&g->t, g->wide, d, NULL);
+  if (d->at_once && bytes < bytes_to_spill(g, piece->count))
+    bytes = bytes_to_spill(g, piece->count);
   void *workspace;
   DZO_TRY(table_heavy_keep(g, piece, bytes));
   d->keys = piece->keys;
@@ -131,9 +146,10 @@ dzo_status table_direct_start(table_gpu *g, table_piece *piece) {
   }
   if (piece->operation == DZO_TABLE_ERASE)
     return table_direct_erase(g->unit, &g->t, g->wide, d);
-  if (piece->operation == DZO_TABLE_MIXED)
-    return table_direct_mixed(g->unit, &g->t, d);
-  return table_direct_store(g->unit, &g->t, g->wide, d);
+  DZO_TRY(piece->operation == DZO_TABLE_MIXED ? table_direct_mixed(g->unit, &g->t, d)
+                                              : table_direct_store(g->unit, &g->t, g->wide, d));
+  return d->at_once ? table_direct_bring_in(g->unit, &g->t, g->wide, d, piece->count, false)
+                    : DZO_OK;
 }
 
 static dzo_status add_spill(table_gpu *g, const table_direct *d, uint64_t spilled) {
@@ -148,8 +164,7 @@ static dzo_status add_spill(table_gpu *g, const table_direct *d, uint64_t spille
 
 /* Will there be memory for all of them in the overflow? The workspace can be had back. */
 static bool may_spill(const table_gpu *g, uint64_t pairs) {
-  uint64_t bytes =
-      table_gpu_add_over_bytes(g->unit, &g->t, g->wide, pairs) + pairs * table_gpu_slot_bytes(g);
+  uint64_t bytes = bytes_to_spill(g, pairs);
   return bytes <= g->unit->workspace_bytes ||
          bytes <= g->unit->workspace_bytes + dzo_unit_available(g->unit);
 }
@@ -162,21 +177,31 @@ static dzo_status bring_back(table_gpu *g, table_piece *piece) {
                               piece->codes);
 }
 
+/* Queries that met their key, and of those that found no slot all but `refused`. */
+static dzo_status settle(table_gpu *g, table_piece *piece, uint64_t refused) {
+  table_direct *d = &piece->direct;
+  uint64_t left = g->seen->left - refused;
+  if (g->seen->met > 0)
+    DZO_TRY(table_direct_settle(g->unit, &g->t, g->wide, d, g->seen));
+  if (left > 0)
+    DZO_TRY(table_direct_bring_in(g->unit, &g->t, g->wide, d, left, true));
+  if (refused > 0)
+    DZO_TRY(table_direct_refuse(g->unit, d, refused));
+  return DZO_OK;
+}
+
 dzo_status table_direct_finish(table_gpu *g, table_piece *piece) {
   table_direct *d = &piece->direct;
   if (piece->operation == DZO_TABLE_ERASE) {
     g->pairs -= g->seen->erased;
     return DZO_OK;
   }
-  table_counters first = *g->seen;
-  uint64_t refused = first.left > 0 && !may_spill(g, first.left) ? first.left : 0;
-  first.left -= refused;
-  if (first.met > 0 || first.left > 0)
-    DZO_TRY(table_direct_settle(g->unit, &g->t, g->wide, d, &first));
-  if (refused > 0)
-    DZO_TRY(table_direct_refuse(g->unit, d, refused));
+  bool done = d->at_once && g->seen->met == 0, some_left = !done && g->seen->left > 0;
+  uint64_t refused = some_left && !may_spill(g, g->seen->left) ? g->seen->left : 0;
+  if (!done)
+    DZO_TRY(settle(g, piece, refused));
   DZO_TRY(bring_back(g, piece));
-  if (first.left > 0) {
+  if (some_left) {
     DZO_TRY(table_gpu_read_counters(g));
     DZO_TRY(dzo_unit_wait(g->unit, 0));
   }

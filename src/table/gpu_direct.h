@@ -20,8 +20,9 @@ extern "C" {
 /* The keys that were noted, an open table: of each the first position, the last (its complement),
  * the query that claimed a slot, and what an aggregate of it is. All ones: none. */
 typedef struct table_direct_set {
-  void *keys;        /* [room + 1] mixed keys; the last is that of all ones */
-  uint32_t *first;   /* [room + 1] */
+  void *keys;        /* [room + 1] mixed keys, of 32 bits above the first position; the last is that
+                        of all ones */
+  uint32_t *first;   /* [room + 1], of 64 bits */
   uint32_t *last;    /* [room + 1] */
   uint32_t *claimer; /* [room + 1] */
   void *sums;        /* [room + 1] words */
@@ -38,6 +39,7 @@ typedef struct table_direct {
   const void *values; /* [count] words; NULL: all `value` */
   uint64_t value;
   bool mixed, ordered;
+  bool at_once;         /* keys that found no slot were brought in without asking the host */
   const uint8_t *codes; /* [count] of a mixed batch */
   bool all_store;       /* it has no finds or erases */
   void *results;        /* [count] words, of its finds; NULL: not wanted */
@@ -66,11 +68,14 @@ dzo_status table_direct_store(dzo_unit *unit, const table_layout *t, bool wide,
 /* MIXED, of 32-bit words, in any order, of a table without overflow: the same, and counts erased.
  */
 dzo_status table_direct_mixed(dzo_unit *unit, const table_layout *t, const table_direct *d);
-/* What is left of it, for `met` queries of keys that were met and `left` that found no slot; of
- * those met, only as many as matter. Counts inserted, found, and spilled: pairs in `spill` that
- * have to go to the overflow. */
+/* Of the queries that met their key, those that matter. With the counters as they are now. */
 dzo_status table_direct_settle(dzo_unit *unit, const table_layout *t, bool wide, table_direct *d,
                                const table_counters *seen);
+/* Keys that found no slot, of `most` queries at most: counts inserted, found, and spilled: pairs in
+ * `spill` that have to go to the overflow. Unless `met_too`, nothing is done where some query has
+ * met its key: those have to be settled first. */
+dzo_status table_direct_bring_in(dzo_unit *unit, const table_layout *t, bool wide,
+                                 const table_direct *d, uint64_t most, bool met_too);
 
 /* Or the answers of those `left` become REFUSED. */
 dzo_status table_direct_refuse(dzo_unit *unit, const table_direct *d, uint64_t left);

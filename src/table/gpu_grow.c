@@ -10,9 +10,6 @@
 
 enum { LEAST_SLOTS = 64, FREE_BYTE = 0xff };
 
-/* Room for what a rebuild has no room for: usually nothing. */
-#define SPILL_ROOM UINT64_C(4096)
-
 uint64_t table_gpu_capacity(const table_gpu *g) {
   if (g->fixed)
     return g->asked;
@@ -98,17 +95,18 @@ static dzo_status rebuild(table_gpu *g, const table_layout *to, void *spill, uin
 
 /* The same with as much room for the rest as it takes, and the overflow made of that. */
 static dzo_status rebuild_all(table_gpu *g, table_layout *to) {
-  for (uint64_t room = SPILL_ROOM;;) {
-    void *spill;
-    DZO_TRY(dzo_unit_allocate(g->unit, room, table_gpu_slot_bytes(g), &spill));
+  void *spill = g->spill;
+  for (uint64_t room = TABLE_SPILL_ROOM;;) {
     dzo_status status = rebuild(g, to, spill, room);
     uint64_t spilled = g->seen->spilled;
     if (status == DZO_OK && spilled > 0 && spilled <= room)
       status = table_gpu_add_over(g->unit, to, g->wide, spill, spilled, g->counters);
-    dzo_unit_release(g->unit, spill);
+    if (spill != g->spill)
+      dzo_unit_release(g->unit, spill);
     if (status != DZO_OK || spilled <= room)
       return status;
     room = spilled + spilled / 8; /* how many it is depends a little on the order of things */
+    DZO_TRY(dzo_unit_allocate(g->unit, room, table_gpu_slot_bytes(g), &spill));
   }
 }
 

@@ -209,29 +209,21 @@ static __device__ __forceinline__ void spread_word(u64 *key, u64 *value, ulonglo
   *value = one.x;
 }
 
-/* All slots of the old regions, 16 bytes at a time, the next ones on their way. */
+/* All slots of the old regions, 16 bytes at a time, many on their way. */
 template <typename W, int S>
 static __device__ void spread_slots(const rebuild_run &run, const table_region<W> &r,
                                     table_region_state *state, u64 begin, u64 end) {
-  enum { EACH = 16 / (int)sizeof(table_pair<W>) };
+  enum { EACH = 16 / (int)sizeof(table_pair<W>), MANY = 2 * AHEAD };
   const ulonglong2 *source = (const ulonglong2 *)run.from.slots;
-  const ulonglong2 none = make_ulonglong2(~0ull, ~0ull);
-  ulonglong2 next[AHEAD];
+  for (u64 base = begin; base < end; base += MANY * TABLE_BLOCK) {
+    ulonglong2 words[MANY];
 #pragma unroll
-  for (int k = 0; k < AHEAD; k++) {
-    u64 i = begin + (u64)k * TABLE_BLOCK + threadIdx.x;
-    next[k] = i < end ? source[i] : none;
-  }
-  for (u64 base = begin; base < end; base += AHEAD * TABLE_BLOCK) {
-    ulonglong2 words[AHEAD];
-#pragma unroll
-    for (int k = 0; k < AHEAD; k++) {
-      u64 i = base + (u64)(AHEAD + k) * TABLE_BLOCK + threadIdx.x;
-      words[k] = next[k];
-      next[k] = i < end ? source[i] : none;
+    for (int k = 0; k < MANY; k++) {
+      u64 i = base + (u64)k * TABLE_BLOCK + threadIdx.x;
+      words[k] = i < end ? source[i] : make_ulonglong2(~0ull, ~0ull);
     }
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++)
+    for (int k = 0; k < MANY; k++)
 #pragma unroll
       for (int i = 0; i < EACH; i++) {
         W key, value;
@@ -241,19 +233,90 @@ static __device__ void spread_slots(const rebuild_run &run, const table_region<W
   }
 }
 
-/* Slots that were given nothing are EMPTY, and what found no place looks for one. */
+/* For a pair that found both its buckets given away, one of theirs goes to its other bucket. A
+ * warp; false: there is none that can. */
+template <typename W, int S>
+static __device__ bool make_way(const table_region<W> &r, table_pair<W> pair) {
+  u32 *counts = counts_behind(r), lane = dzo_lane(), at = 0, other = 0;
+  bool able = lane < 2 * S;
+  if (able) {
+    u32 first = table_first_bucket(table_place_of(pair.key, r.regions), r.buckets);
+    u32 bucket = lane < S ? first : table_second_bucket(pair.key, r.buckets);
+    at = bucket * S + lane % S;
+    other = table_other_bucket<W>(r, dzo_load_block(&r.slots[at].key), bucket);
+    able = other != bucket && dzo_load_block(&counts[other]) < S;
+  }
+  u32 votes = __ballot_sync(DZO_WARP_ALL, able);
+  if (votes != 0 && lane == (u32)__ffs((int)votes) - 1) {
+    u32 to = other * S + dzo_load_block(&counts[other]);
+    dzo_store_block(&counts[other], to % S + 1);
+    dzo_store_block(&r.slots[to].key, dzo_load_block(&r.slots[at].key));
+    dzo_store_block(&r.slots[to].value, dzo_load_block(&r.slots[at].value));
+    dzo_store_block(&r.slots[at].key, pair.key);
+    dzo_store_block(&r.slots[at].value, pair.value);
+  }
+  __syncwarp();
+  return votes != 0;
+}
+
+/* So for all of the stash; what is left in it. All threads. */
+template <typename W, int S>
+static __device__ u32 place_stashed(const table_region<W> &r, table_region_state *state) {
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    u32 stashed = min(state->stashed, (u32)(TABLE_STASH_FULL - TABLE_BLOCK)), kept = 0;
+    for (u32 n = 0; n < stashed; n++) {
+      table_pair<W> pair = r.slots[table_stash_of(r) + n];
+      if (!make_way<W, S>(r, pair) && dzo_lane() == 0)
+        r.slots[table_stash_of(r) + kept++] = pair;
+      __syncwarp();
+    }
+    if (threadIdx.x == 0)
+      state->stashed = kept;
+  }
+  __syncthreads();
+  return state->stashed;
+}
+
+/* A slot that was given nothing is EMPTY. */
+static __device__ __forceinline__ uint4 spread_given(uint4 x, u32 place, u32 given, u32) {
+  uint4 none = make_uint4(~0u, ~0u, ~0u, ~0u);
+  return place + 1 < given ? x : place < given ? make_uint4(x.x, x.y, ~0u, ~0u) : none;
+}
+static __device__ __forceinline__ uint4 spread_given(uint4 x, u32 place, u32 given, u64) {
+  return place < given ? x : make_uint4(~0u, ~0u, ~0u, ~0u);
+}
+
+/* The region, if all its pairs are in buckets. */
+template <typename W, int S>
+static __device__ void save_spread(const table_layout &to, const table_region<W> &r,
+                                   const rebuild_run &run, u32 number) {
+  enum { EACH = 16 / (int)sizeof(table_pair<W>) };
+  u32 words = r.side / EACH;
+  uint4 *out = (uint4 *)to.slots + (u64)number * words;
+  const uint4 *from = (const uint4 *)r.slots;
+  const u32 *counts = counts_behind(r);
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < words; i += TABLE_BLOCK)
+    __stcs(out + i, spread_given(from[i], i * EACH % S, counts[i * EACH / S], (W)0));
+  if (threadIdx.x == 0 && number + 1 == to.regions)
+    ((table_pair<W> *)to.slots)[to.regions * r.side] =
+        ((const table_pair<W> *)run.from.slots)[run.from.regions * run.from.buckets * S];
+}
+
+/* What found no place looks for one among pairs that move more than once. All threads. */
 template <typename W, int S>
 static __device__ void finish_spreading(const table_region<W> &r, table_region_state *state) {
-  __syncthreads();
   const u32 *counts = counts_behind(r);
+  u32 stashed = state->stashed;
   for (u32 i = threadIdx.x; i < r.side; i += TABLE_BLOCK)
     if (i % S >= counts[i / S])
       table_make_free(&r.slots[i]);
-  if (threadIdx.x == 0)
-    state->stashed = min(state->stashed, (u32)(TABLE_STASH_FULL - TABLE_BLOCK));
+  for (u32 i = stashed + threadIdx.x; i < TABLE_STASH; i += TABLE_BLOCK)
+    table_make_free(&r.slots[table_stash_of(r) + i]);
+  if (threadIdx.x < TABLE_STASH / 32)
+    state->gone[threadIdx.x] = 0;
   __syncthreads();
-  u32 stashed = state->stashed;
-  __syncthreads(); /* all have read it */
   if (stashed > 0)
     table_empty_stash<W, S>(r, state);
 }
@@ -265,12 +328,8 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
   __shared__ table_region_state state;
   u64 number = blockIdx.x, words = (u64)run.from.buckets * S * sizeof(table_pair<W>) / 16;
   table_region<W> r = table_region_divide<W>(to, memory);
-  for (u32 i = threadIdx.x; i < TABLE_STASH + 1; i += TABLE_BLOCK)
-    table_make_free(&r.slots[r.side + i]);
   for (u32 i = threadIdx.x; i < r.buckets; i += TABLE_BLOCK)
     counts_behind(r)[i] = 0;
-  if (threadIdx.x < TABLE_STASH / 32)
-    state.gone[threadIdx.x] = 0;
   if (threadIdx.x == 0)
     state.pairs = state.stashed = 0;
   if (threadIdx.x < 2) {
@@ -282,9 +341,15 @@ static __global__ void __launch_bounds__(TABLE_BLOCK, table_blocks<W>::LIGHT)
   u64 first = number * run.from.regions / to.regions;
   u64 last = ((number + 1) * run.from.regions - 1) / to.regions;
   spread_slots<W, S>(run, r, &state, first * words, (last + 1) * words);
+  if (place_stashed<W, S>(r, &state) == 0 && state.over[0] == state.over[1]) {
+    save_spread<W, S>(to, r, run, blockIdx.x);
+    return;
+  }
   finish_spreading<W, S>(r, &state);
   u32 vain = 0;
   take_over<W, S>(run, r, &state, state.over[0], state.over[1], &vain);
+  if (threadIdx.x == 0)
+    table_make_free(&r.slots[r.side]);
   if (threadIdx.x == 0 && number + 1 == to.regions)
     r.slots[r.side] =
         ((const table_pair<W> *)run.from.slots)[run.from.regions * run.from.buckets * S];

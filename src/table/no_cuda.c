@@ -336,6 +336,16 @@ dzo_status table_direct_settle(dzo_unit *unit, const table_layout *t, bool wide,
   return missing(unit);
 }
 
+dzo_status table_direct_bring_in(dzo_unit *unit, const table_layout *t, bool wide,
+                                 const table_direct *d, uint64_t most, bool met_too) {
+  (void)t;
+  (void)wide;
+  (void)d;
+  (void)most;
+  (void)met_too;
+  return missing(unit);
+}
+
 dzo_status table_direct_refuse(dzo_unit *unit, const table_direct *d, uint64_t left) {
   (void)d, (void)left;
   return missing(unit);

@@ -16,9 +16,9 @@
 #if defined(DZO_TEST_TINY) || defined(__SANITIZE_THREAD__)
 enum { ROUNDS = 4, MOST = 700, MANY = 1500, FINE = 1 };
 #elif defined(__SANITIZE_ADDRESS__)
-enum { ROUNDS = 12, MOST = 2000, MANY = 4000, FINE = 8 };
+enum { ROUNDS = 12, MOST = 1500, MANY = 3000, FINE = 8 };
 #else
-enum { ROUNDS = 30, MOST = 5000, MANY = 20000, FINE = 8 };
+enum { ROUNDS = 16, MOST = 4000, MANY = 10000, FINE = 8 };
 #endif
 
 /* Every second batch is done without regions where it is small. */
@@ -129,7 +129,7 @@ static void chosen_among_others(void **state) {
   (void)state;
   for (int wide = 0; wide < 2; wide++) {
     pair_of p = begin(pair_open_or_skip(), wide, 0.9, 2000);
-    queries q = make_queries(5000);
+    queries q = make_queries(3000);
     pair_fill_chosen(&p, &q, 0);
     for (uint64_t i = 0; i < q.count; i += 2)
       q.keys[i] = pair_draw(&p) & pair_mask(&p);
@@ -151,7 +151,7 @@ static void many_regions(void **state) {
   pair_of p = begin(pair_open_or_skip(), false, 0.9, 4);
   table_engine_cuda.destroy(p.table);
   p.plan.fixed = true;
-  p.plan.capacity = 300000;
+  p.plan.capacity = 240000;
   table_gpu_sizes sizes = {.region_slots = 4};
   assert_int_equal(table_gpu_create(&p.plan, &sizes, &p.table), DZO_OK);
   queries q = make_queries(MOST);
