@@ -89,6 +89,7 @@ typedef struct search {
   dense_room room;
   int64_t above; /* the optimum is not: Dantzig's bound */
   bool is_full;  /* the last plan of an estimate */
+  bool sharp;    /* rough plans were of no use so far */
 } search;
 
 static dzo_status search_open(search *s) {
@@ -171,12 +172,16 @@ static void reduce(search *s, int64_t known) {
  * `enough`. A sharp plan is made where a rough one has many cells. */
 static dzo_status prepare(search *s, int64_t known, bool sharp, uint64_t enough, dense_plan *plan) {
   reduce(s, known);
-  DZO_TRY(dense_rest_plan(s->job, &s->rest, ROUGH_SPANS, enough, &s->room, plan));
   uint32_t spans = PLAN_SPANS / (s->rest.items + 1);
   spans = spans < SHARP_SPANS ? spans : SHARP_SPANS;
-  if (!sharp || plan->cells < FEW_CELLS || spans <= ROUGH_SPANS || is_full(s, plan))
-    return DZO_OK;
-  dense_plan_free(plan);
+  sharp = sharp && spans > ROUGH_SPANS;
+  if (!sharp || !s->sharp) {
+    DZO_TRY(dense_rest_plan(s->job, &s->rest, ROUGH_SPANS, enough, &s->room, plan));
+    if (!sharp || plan->cells < FEW_CELLS || is_full(s, plan))
+      return DZO_OK;
+    dense_plan_free(plan);
+    s->sharp = true;
+  }
   return dense_rest_plan(s->job, &s->rest, spans, enough, &s->room, plan);
 }
 
@@ -245,8 +250,10 @@ static dzo_status try_all(search *s, int64_t *gap) {
 static dzo_status run(search *s) {
   DZO_TRY(search_open(s));
   int64_t gap = FIRST_GAP;
+  /* Where an estimate has found nothing near the bound, what is cheap was in vain as well. */
+  bool is_new = s->answer->bound == s->above;
   if (!is_over(s) && !is_small(s->problem))
-    DZO_TRY(try_near(s, &gap, CHEAP));
+    DZO_TRY(try_near(s, &gap, is_new ? CHEAP : MANY));
   if (is_over(s))
     return DZO_OK;
   return try_all(s, &gap);
@@ -297,7 +304,8 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
 static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
   DZO_TRY(search_open(s));
   DZO_TRY(look(s, false, e));
-  if (e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED && !s->is_full)
+  s->sharp = e->seconds > LONG && s->problem->items <= SHARPLY_PLANNED && !s->is_full;
+  if (s->sharp)
     DZO_TRY(look(s, true, e));
   e->bound = s->answer->bound;
   return DZO_OK;

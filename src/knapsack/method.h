@@ -82,12 +82,12 @@ typedef struct knapsack_answer {
 /* What a method expects to take. Rough is fine: it is for comparing methods. Where to know better
  * takes long, a method does not try to while the job has only KNAPSACK_EARLY seconds behind it; it
  * is asked again later. */
-#define KNAPSACK_EARLY 0.02
+#define KNAPSACK_EARLY 0.012
 typedef struct knapsack_estimate {
-  double seconds;     /* likely; INFINITY: hopeless */
-  double worst;       /* at worst, where the method knows, else INFINITY */
-  uint64_t memory;    /* bytes of host memory */
-  uint64_t gpu_bytes; /* and of GPU memory */
+  double seconds;      /* likely; INFINITY: hopeless */
+  double worst;        /* at worst, where the method knows, else INFINITY */
+  uint64_t memory;     /* bytes of host memory */
+  uint64_t gpu_bytes;  /* and of GPU memory */
   knapsack_wide bound; /* no set is worth more, as the method found on the way; 0: it did not */
 } knapsack_estimate;
 
