@@ -196,7 +196,8 @@ static void charge(const search *s, const dense_plan *plan, knapsack_estimate *e
   bool on_gpu = !job->cpu || gpu < cpu;
   *seconds = !plan->complete ? INFINITY : on_gpu ? gpu : cpu;
   e->gpu_bytes = on_gpu ? rows + bits : 0;
-  e->memory = (on_gpu ? 0 : rows + bits) + plan->first[plan->items + 1] * sizeof(dense_span);
+  e->memory = (on_gpu ? 0 : rows + bits) + plan->first[plan->items + 1] * sizeof(dense_span) +
+              plan->items * sizeof(dense_stage);
 }
 
 /* Tables for what is nearly as good as the bound, as long as they have at most `most` cells. */
