@@ -102,15 +102,17 @@ static double estimate_keys(const table_aggregate_sample *s) {
   return s->thrice > 2 * thrice + 32 ? 0 : s->distinct + unseen;
 }
 
-/* As large as the part's keys need, where that is known: small tables leave room for more blocks.
- */
-static uint32_t plan_slots(const geometry *g, const table_aggregate *job, uint32_t slot_bytes,
-                           uint32_t unit) {
+/* As large as the part's keys need, where that is known: small tables leave room for more blocks,
+ * which is worth being a bit fuller. */
+static uint32_t plan_slots(const dzo_unit *unit, const geometry *g, const table_aggregate *job,
+                           uint32_t slot_bytes, uint32_t each) {
   uint32_t most = g->table_bytes / slot_bytes - 1;
-  double keys = job->looked ? estimate_keys(&job->sample) : 0, slots = 2 * keys / g->parts;
+  uint64_t shared = unit->shared_all / AGGREGATE_FEW;
+  uint32_t few = shared > 2 * OWN_SHARED ? (uint32_t)((shared - OWN_SHARED) / slot_bytes) - 1 : 0;
+  double keys = job->looked ? estimate_keys(&job->sample) / g->parts : 0, slots = 2 * keys;
   if (keys > 0 && slots + LEAST_TABLE < most)
-    most = (uint32_t)slots + LEAST_TABLE;
-  return most - most % unit;
+    most = slots + LEAST_TABLE < few || 1.3 * keys > few ? (uint32_t)slots + LEAST_TABLE : few;
+  return most - most % each;
 }
 
 template <typename Word>
@@ -129,7 +131,7 @@ static aggregate_state<Word> make_state(const dzo_unit *unit, const table_aggreg
   s.tiles = (uint32_t)((job->count + g.tile - 1) / g.tile);
   s.parts = g.parts;
   s.hot_bits = g.hot_bits;
-  s.table_slots = plan_slots(&g, job, 2 * sizeof(Word) + (first ? 4 : 0), 16 / sizeof(Word));
+  s.table_slots = plan_slots(unit, &g, job, 2 * sizeof(Word) + (first ? 4 : 0), 16 / sizeof(Word));
   choose_source(job, &s);
   s.counts = (aggregate_counts *)(space + plan.counts);
   s.sampled = (unsigned long long *)(space + plan.sampled);
@@ -179,16 +181,10 @@ static dzo_status fill(dzo_unit *unit, int queue, const aggregate_state<uint32_t
   run.spill = job->spill;
   run.counters = &s.counts->filled;
   u64 bytes = table_block_bytes<u32>(t->buckets * t->bucket_slots, t->buckets);
-  bool four = t->bucket_slots == 4;
-  if (job->times == 1)
-    return four ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<4>, t->regions, TABLE_BLOCK, bytes,
-                                    s, *t, run)
-                : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<8>, t->regions, TABLE_BLOCK, bytes,
-                                    s, *t, run);
-  return four ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill_gathered<4>, t->regions, TABLE_BLOCK,
-                                  bytes, s, *t, run, job->times)
-              : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill_gathered<8>, t->regions, TABLE_BLOCK,
-                                  bytes, s, *t, run, job->times);
+  return t->bucket_slots == 4 ? DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<4>, t->regions,
+                                                  TABLE_BLOCK, bytes, s, *t, run, job->times)
+                              : DZO_LAUNCH_SHARED(unit, queue, aggregate_fill<8>, t->regions,
+                                                  TABLE_BLOCK, bytes, s, *t, run, job->times);
 }
 
 template <typename Word, bool FIRST>
@@ -287,24 +283,17 @@ static dzo_status end_gather(dzo_unit *unit, int queue, const aggregate_state<Wo
   return DZO_OK;
 }
 
-/* A table is filled from the tiles, where it has many regions, or else from what was gathered. */
 template <typename Word, bool FIRST>
 static dzo_status run_steps(dzo_unit *unit, int queue, const aggregate_state<Word> &s,
                             table_aggregate *job) {
-  bool fills = job->into != NULL, gathers = !fills || job->times > 1;
   AGGREGATE_STAGE(unit, queue, 1);
   DZO_TRY((run_tiles_of<Word, FIRST>(unit, queue, s)));
   AGGREGATE_STAGE(unit, queue, 2);
-  if (gathers)
-    DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
+  DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
   AGGREGATE_STAGE(unit, queue, 3);
-  if (fills)
+  if (job->into != NULL)
     DZO_TRY(try_fill(unit, queue, s, job));
-  if (job->filled)
-    return DZO_OK;
-  if (!gathers)
-    DZO_TRY((run_gather<Word, FIRST>(unit, queue, s)));
-  return end_gather<Word, FIRST>(unit, queue, s, job);
+  return job->filled ? DZO_OK : end_gather<Word, FIRST>(unit, queue, s, job);
 }
 
 template <typename Word> static dzo_status run(dzo_unit *unit, int queue, table_aggregate *job) {

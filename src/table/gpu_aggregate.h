@@ -50,7 +50,7 @@ typedef struct table_aggregate {
    */
   const table_layout *into;
   uint64_t most;
-  uint32_t times; /* parts a region, in all TABLE_AGGREGATE_PARTS at most; 1 for many regions */
+  uint32_t times; /* parts a region, in all TABLE_AGGREGATE_PARTS at most */
   void *spill;
   /* Set by the call. The order of the result is not determined; what it holds is. */
   uint64_t unique;  /* keys */
