@@ -15,7 +15,11 @@
 #include "base/random.h"
 #include "knapsack_checks.h"
 
+#if defined(DZO_TEST_TINY) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { INSTANCES = 128, MOST = 40 };
+#else
 enum { INSTANCES = 400, MOST = 40 };
+#endif
 
 typedef struct many {
   uint64_t offsets[INSTANCES + 1], count;
