@@ -5,11 +5,12 @@
 #define DZO_TABLE_GPU_AGGREGATE_GATHER_CUH
 
 #include "table/gpu_aggregate_runs.cuh"
+#include "table/gpu_word.cuh"
 
 enum {
   AGGREGATE_GATHERERS = 1024, /* threads, one block at a time; or less, and FEW blocks */
   AGGREGATE_FEW_GATHERERS = 512,
-  AGGREGATE_FEW = 3,
+  AGGREGATE_FEW = (int)TABLE_THREADS_MOST / 512 >= 3 ? 3 : 2,
   AGGREGATE_SLICE_BITS = 6, /* of a part whose keys do not fit at once */
   AGGREGATE_SLICES = 1 << AGGREGATE_SLICE_BITS,
   AGGREGATE_PROBES = 32 /* after which a table is taken to be full */
