@@ -28,7 +28,8 @@ enum {
 };
 
 #define ALL_CELLS (UINT64_MAX - 1)
-#define EARLY 1e-3 /* seconds: a plan may take longer than the problem */
+#define LONG_CELLS ((uint64_t)1 << 37) /* take longer than to plan sharply, whoever fills them */
+#define EARLY 1e-3                     /* seconds: a plan may take longer than the problem */
 #define LONG 1.0
 #define CPU_RATE 1.2e9 /* cells a second and thread */
 #define GPU_RATE 5e11
@@ -271,6 +272,7 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
 /* At worst: the table for the greedy set. Likely the same, but where even the weights tell that
  * there is nothing near the bound, twice the first table for which they do not. */
 static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
+  uint64_t most = !sharp && s->problem->items <= SHARPLY_PLANNED ? LONG_CELLS : ALL_CELLS;
   int64_t value = (int64_t)s->answer->value;
   dense_plan plan;
   *e = (knapsack_estimate){INFINITY, INFINITY, 0, 0, 0};
@@ -279,14 +281,16 @@ static dzo_status look(search *s, bool sharp, knapsack_estimate *e) {
     reduce(s, known);
     if (s->rest.items <= s->problem->items / 2 || known >= s->answer->bound)
       continue;
-    DZO_TRY(prepare(s, known, sharp, ALL_CELLS, &plan));
-    bool is_last = !plan.complete || is_reached(&plan);
+    DZO_TRY(prepare(s, known, sharp, most, &plan));
+    bool is_last = !plan.complete || is_reached(&plan), is_long = !plan.complete;
     if (is_last && gap > FIRST_GAP)
       charge(s, &plan, e, &e->seconds);
     if (!is_last)
       s->answer->bound = known;
     s->is_full = is_full(s, &plan);
     dense_plan_free(&plan);
+    if (is_long && most < ALL_CELLS)
+      return DZO_OK;
     if (is_last)
       break;
   }
