@@ -8,11 +8,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* Queries a second, until they are measured: of a CPU's thread, and of the GPU behind its bus. */
-#define THREAD_RATE 30e6
-#define BUS_RATE 1.2e9
-
-enum { ALONE = 1 << 14, LEAST_SHARE = 64 };
+enum { ALONE = 1 << 14 };
 
 #define CURSOR_ON_GPU (UINT64_C(1) << 63)
 
@@ -20,25 +16,28 @@ enum { ALONE = 1 << 14, LEAST_SHARE = 64 };
 
 /* It takes memory from the caller's context, whose GPU it uses, and asks it about cancelling; but
  * the caller's progress function is only called from the caller's thread. */
-static int is_cancelled(void *user, const char *phase, uint64_t done, uint64_t total) {
-  (void)phase, (void)done, (void)total;
-  return dzo_is_cancelled(user);
+static int pass_on(void *user, const char *phase, uint64_t done, uint64_t total) {
+  const table_hybrid *h = user;
+  if (!h->reports)
+    return dzo_is_cancelled(h->context);
+  return dzo_progress(h->context, phase, done, total) != DZO_OK;
 }
 
-static dzo_status make_aside(dzo_context *context, dzo_context **out) {
+static dzo_status make_aside(table_hybrid *h) {
+  dzo_context *context = h->context;
   dzo_context_options options;
   dzo_context_options_init(&options);
   options.device = DZO_DEVICE_CUDA;
   options.device_index = context->device_index;
-  options.threads = 1;
+  options.threads = context->threads;
   options.memory = context->memory;
   options.gpu_memory = context->gpu_memory;
   options.allocator = dzo_memory_inside(context);
-  options.progress = is_cancelled;
-  options.progress_user = context;
-  DZO_TRY(dzo_context_make(&options, out));
-  (*out)->gpu = dzo_context_gpu(context);
-  (*out)->gpu_tried = true;
+  options.progress = pass_on;
+  options.progress_user = h;
+  DZO_TRY(dzo_context_make(&options, &h->aside));
+  h->aside->gpu = dzo_context_gpu(context);
+  h->aside->gpu_tried = true;
   return DZO_OK;
 }
 
@@ -53,20 +52,6 @@ dzo_status table_hybrid_fail(table_hybrid *h, int part, dzo_status status) {
 }
 
 /* ---- Shares ---------------------------------------------------------------------------------- */
-
-uint32_t table_hybrid_share(double cpu_rate, double gpu_rate) {
-  double share = TABLE_HYBRID_RANGES * gpu_rate / (cpu_rate + gpu_rate);
-  if (!(share >= LEAST_SHARE))
-    return LEAST_SHARE;
-  if (share > TABLE_HYBRID_RANGES - LEAST_SHARE)
-    return TABLE_HYBRID_RANGES - LEAST_SHARE;
-  return (uint32_t)share;
-}
-
-static uint32_t share_by_rates(const table_hybrid *h) {
-  double cpu = h->rate[ON_CPU] > 0 ? h->rate[ON_CPU] : THREAD_RATE * h->context->threads;
-  return table_hybrid_share(cpu, h->rate[ON_GPU] > 0 ? h->rate[ON_GPU] : BUS_RATE);
-}
 
 /* A part gets its share of the pairs, and what chance may add: six standard deviations. */
 static uint64_t part_capacity(const table_hybrid *h, int part, uint64_t capacity) {
@@ -101,9 +86,9 @@ static dzo_status make_part(table_hybrid *h, const table_plan *plan, int part) {
   return table_hybrid_fail(h, part, h->engine[part]->create(&own, &h->part[part]));
 }
 
-/* As much on the GPU as its rate asks for and its memory holds. */
+/* All of it on the GPU, or as much as its memory holds. */
 static dzo_status make_gpu_part(table_hybrid *h, const table_plan *plan) {
-  for (h->share = share_by_rates(h);; h->share /= 2) {
+  for (h->share = TABLE_HYBRID_RANGES;; h->share /= 2) {
     dzo_status status = make_part(h, plan, ON_GPU);
     if (status != DZO_E_MEMORY || h->share == 0)
       return status;
@@ -111,7 +96,7 @@ static dzo_status make_gpu_part(table_hybrid *h, const table_plan *plan) {
 }
 
 static dzo_status make_parts(table_hybrid *h, const table_plan *plan) {
-  DZO_TRY(make_aside(h->context, &h->aside));
+  DZO_TRY(make_aside(h));
   DZO_TRY(make_gpu_part(h, plan));
   h->context->message[0] = '\0'; /* of a try that was too large */
   return make_part(h, plan, ON_CPU);
@@ -160,13 +145,13 @@ static uint64_t bytes(const void *state) {
   return h->engine[ON_CPU]->bytes(h->part[ON_CPU]) + h->engine[ON_GPU]->bytes(h->part[ON_GPU]);
 }
 
-/* An empty table can be parted anew. */
+/* An empty table may be the GPU's again. */
 static dzo_status clear(void *state) {
   table_hybrid *h = state;
   for (int part = 0; part < TABLE_PARTS; part++)
     DZO_TRY(table_hybrid_fail(h, part, h->engine[part]->clear(h->part[part])));
-  if (!h->fixed && h->share >= LEAST_SHARE)
-    h->share = share_by_rates(h);
+  if (!h->fixed)
+    h->share = TABLE_HYBRID_RANGES;
   return DZO_OK;
 }
 

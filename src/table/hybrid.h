@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* A table with a part on each processor: the keys of some ranges of a hash are the GPU's, all
- * others the CPU's. The hash is not that of the parts, to which their keys must look like any. */
+/* A table that may outgrow the GPU. At first it is the GPU's alone, and batches go there as they
+ * are; when the GPU has no memory to grow, the keys of some ranges of a hash become the CPU's. The
+ * hash is not that of the parts, to which their keys must look like any. */
 #ifndef DZO_TABLE_HYBRID_H
 #define DZO_TABLE_HYBRID_H
 
@@ -29,12 +30,12 @@ typedef struct table_hybrid {
   void *part[TABLE_PARTS];
   bool wide, fixed;
   double max_load;
-  uint64_t capacity;        /* that was asked for */
-  uint64_t seed;            /* of the hash that parts */
-  uint32_t share;           /* the first ranges, which are the GPU's */
-  uint64_t piece;           /* queries at once */
-  uint64_t alone;           /* fewer are not worth another thread */
-  double rate[TABLE_PARTS]; /* queries a second, as measured; 0: not yet */
+  uint64_t capacity; /* that was asked for */
+  uint64_t seed;     /* of the hash that parts */
+  uint32_t share;    /* the first ranges, which are the GPU's */
+  uint64_t piece;    /* queries at once */
+  uint64_t alone;    /* fewer are not worth another thread */
+  bool reports;      /* the GPU part runs on the caller's thread */
   table_parted parted;
 } table_hybrid;
 
@@ -57,9 +58,6 @@ void table_hybrid_free_room(table_parted *parted);
 /* Give some of the GPU's ranges, and the pairs in them, to the CPU. DZO_E_MEMORY, and nothing has
  * changed, where the CPU has no room or the GPU has no more ranges. */
 dzo_status table_hybrid_shift(table_hybrid *h);
-
-/* The share of the ranges that leaves both parts busy for as long. */
-uint32_t table_hybrid_share(double cpu_rate, double gpu_rate);
 
 /* A call to a part failed: its message becomes the context's. */
 dzo_status table_hybrid_fail(table_hybrid *h, int part, dzo_status status);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The dzo authors */
-/* Batches of a table on both processors. A piece is parted by the ranges of the hash, each part
- * keeping its order; both processors work at once; the answers go back to their positions. Equal
- * keys are in one part, so that the order by position holds.
+/* Batches of a table that may outgrow the GPU. While the GPU has all of it, they go there as they
+ * are: parting takes longer than the CPU's share of the work would save. Otherwise a piece is
+ * parted by the ranges of the hash, each part keeping its order; both processors work at once; the
+ * answers go back to their positions. Equal keys are in one part, so that the order by position
+ * holds.
  *
  * What a part refuses, though the table has room, is tried again when it has been made: by more
  * room in a part of a fixed table, or by moving ranges from a GPU that is full to the CPU. A batch
@@ -11,13 +13,12 @@
  * undone from some query to its end is tried again. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/item.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "table/hybrid.h"
 
-enum { BLOCK = 1 << 14, MEASURED = 1 << 16 };
+enum { BLOCK = 1 << 14 };
 
 /* Queries to be run, and where their answers go: query i is number at[i] of the batch, or number
  * first + i where there is no `at`. */
@@ -36,7 +37,6 @@ typedef struct hybrid_run {
   uint64_t on_gpu; /* queries of the source */
   dzo_table_batch part[TABLE_PARTS];
   dzo_status status[TABLE_PARTS];
-  double seconds[TABLE_PARTS];
 } hybrid_run;
 
 /* ---- Room ------------------------------------------------------------------------------------ */
@@ -190,35 +190,21 @@ static void run_part(hybrid_run *run, int part) {
   table_hybrid *h = run->h;
   if (run->part[part].count == 0)
     return;
-  double start = dzo_clock();
   run->status[part] = h->engine[part]->run(h->part[part], &run->part[part]);
-  run->seconds[part] = dzo_clock() - start;
 }
 
 static void run_cpu(void *argument) { run_part(argument, ON_CPU); }
 static void run_gpu(void *argument) { run_part(argument, ON_GPU); }
 
-static void measure(hybrid_run *run) {
-  for (int part = 0; part < TABLE_PARTS; part++) {
-    double *rate = &run->h->rate[part], seconds = run->seconds[part];
-    if (run->part[part].count < MEASURED || !(seconds > 0))
-      continue;
-    double now = (double)run->part[part].count / seconds;
-    *rate = *rate > 0 ? 0.5 * (*rate + now) : now;
-  }
-}
-
 static void run_parts(hybrid_run *run) {
   table_hybrid *h = run->h;
   run->status[ON_CPU] = run->status[ON_GPU] = DZO_OK;
-  run->seconds[ON_CPU] = run->seconds[ON_GPU] = 0;
   if (run->part[ON_CPU].count < h->alone || run->part[ON_GPU].count < h->alone) {
     run_cpu(run);
     run_gpu(run);
   } else {
     dzo_run_beside(run_cpu, run, run_gpu, run);
   }
-  measure(run);
   (void)table_hybrid_fail(h, ON_GPU, run->status[ON_GPU]);
 }
 
@@ -309,6 +295,18 @@ static void free_refused(refused_queries *r) {
   *r = (refused_queries){.keys = NULL};
 }
 
+static dzo_status make_refused(const table_hybrid *h, uint64_t count, refused_queries *r) {
+  size_t word = table_hybrid_word(h);
+  *r = (refused_queries){.keys = dzo_alloc(h->context, count, word),
+                         .values = dzo_alloc(h->context, count, word),
+                         .operations = dzo_alloc(h->context, count, 1),
+                         .at = dzo_alloc(h->context, count, sizeof *r->at)};
+  if (r->keys != NULL && r->values != NULL && r->operations != NULL && r->at != NULL)
+    return DZO_OK;
+  free_refused(r);
+  return DZO_E_MEMORY;
+}
+
 /* Those of both parts, each in its order. */
 static dzo_status gather_refused(const hybrid_run *run, refused_queries *r) {
   const table_hybrid *h = run->h;
@@ -316,14 +314,7 @@ static dzo_status gather_refused(const hybrid_run *run, refused_queries *r) {
   const source *from = run->from;
   size_t word = table_hybrid_word(h);
   uint64_t count = run->part[ON_CPU].refused + run->part[ON_GPU].refused;
-  *r = (refused_queries){.keys = dzo_alloc(h->context, count, word),
-                         .values = dzo_alloc(h->context, count, word),
-                         .operations = dzo_alloc(h->context, count, 1),
-                         .at = dzo_alloc(h->context, count, sizeof *r->at)};
-  if (r->keys == NULL || r->values == NULL || r->operations == NULL || r->at == NULL) {
-    free_refused(r);
-    return DZO_E_MEMORY;
-  }
+  DZO_TRY(make_refused(h, count, r));
   uint64_t n = 0;
   for (uint64_t i = 0; i < from->count && n < count; i++) {
     if (p->answers[i] != DZO_TABLE_REFUSED)
@@ -397,9 +388,7 @@ static source piece_of(const table_hybrid *h, const dzo_table_batch *batch, uint
                   .first = first};
 }
 
-dzo_status table_hybrid_run(void *state, dzo_table_batch *batch) {
-  table_hybrid *h = state;
-  batch->found = batch->inserted = batch->refused = 0;
+static dzo_status run_in_parts(table_hybrid *h, dzo_table_batch *batch) {
   dzo_status last = take_room(h, batch->count < h->piece ? batch->count : h->piece);
   if (last != DZO_OK) {
     table_refuse_rest(batch, 0);
@@ -419,4 +408,95 @@ dzo_status table_hybrid_run(void *state, dzo_table_batch *batch) {
   if (last == DZO_OK)
     h->context->message[0] = '\0'; /* of what was tried again */
   return last;
+}
+
+/* ---- As they are ----------------------------------------------------------------------------- */
+
+/* May a batch of one operation make the GPU's part grow? */
+static bool may_grow(const table_hybrid *h, const dzo_table_batch *batch) {
+  uint64_t has = h->engine[ON_GPU]->capacity(h->part[ON_GPU]);
+  uint64_t size = table_hybrid_size_of(h, ON_GPU);
+  return !h->fixed && stores((uint8_t)batch->operation) &&
+         (size > has || batch->count > has - size);
+}
+
+/* The queries that a batch was refused, in order, of which there are batch->refused. */
+static dzo_status list_refused(const table_hybrid *h, const dzo_table_batch *batch,
+                               const uint8_t *answers, refused_queries *r) {
+  size_t word = table_hybrid_word(h);
+  uint64_t count = batch->refused, n = 0;
+  DZO_TRY(make_refused(h, count, r));
+  for (uint64_t i = 0; i < batch->count && n < count; i++) {
+    if (answers[i] != DZO_TABLE_REFUSED)
+      continue;
+    copy_word(word, r->keys, n, batch->keys, i);
+    if (batch->values != NULL)
+      copy_word(word, r->values, n, batch->values, i);
+    r->at[n++] = i;
+  }
+  return DZO_OK;
+}
+
+/* What the GPU had no memory for, once the CPU has some of the ranges. */
+static dzo_status run_refused(table_hybrid *h, dzo_table_batch *batch, const uint8_t *answers) {
+  refused_queries r;
+  size_t word = table_hybrid_word(h);
+  if (table_hybrid_shift(h) != DZO_OK || take_room(h, h->piece) != DZO_OK ||
+      list_refused(h, batch, answers, &r) != DZO_OK)
+    return DZO_E_MEMORY;
+  uint64_t count = batch->refused;
+  dzo_status status = DZO_OK;
+  batch->refused = 0;
+  for (uint64_t i = 0; i < count && status == DZO_OK; i += h->piece) {
+    source piece = {.count = count - i < h->piece ? count - i : h->piece,
+                    .keys = (const char *)r.keys + i * word,
+                    .values = batch->values != NULL ? (const char *)r.values + i * word : NULL,
+                    .at = r.at + i};
+    status = run_source(h, batch, &piece);
+    if (status != DZO_OK)
+      batch->refused += count - i - piece.count;
+  }
+  free_refused(&r);
+  if (status == DZO_OK)
+    h->context->message[0] = '\0';
+  return status;
+}
+
+static dzo_status run_there(table_hybrid *h, dzo_table_batch *batch) {
+  h->reports = true;
+  dzo_status status = h->engine[ON_GPU]->run(h->part[ON_GPU], batch);
+  h->reports = false;
+  return table_hybrid_fail(h, ON_GPU, status);
+}
+
+static dzo_status run_as_it_is(table_hybrid *h, dzo_table_batch *batch) {
+  bool grows = may_grow(h, batch);
+  uint8_t *own = NULL;
+  dzo_table_batch there = *batch;
+  if (grows && batch->answers == NULL)
+    there.answers = own = dzo_alloc(h->context, batch->count, 1);
+  if (grows && (there.answers == NULL || batch->operation == DZO_TABLE_MIXED)) {
+    dzo_free(own);
+    return run_in_parts(h, batch);
+  }
+  dzo_status status = run_there(h, &there);
+  batch->found = there.found;
+  batch->inserted = there.inserted;
+  batch->refused = there.refused;
+  if (status == DZO_E_MEMORY && batch->operation == DZO_TABLE_FIND) {
+    batch->found = batch->refused = 0;
+    return run_in_parts(h, batch);
+  }
+  if (status == DZO_E_MEMORY && there.answers != NULL && batch->operation != DZO_TABLE_MIXED)
+    status = run_refused(h, batch, there.answers);
+  dzo_free(own);
+  return status;
+}
+
+dzo_status table_hybrid_run(void *state, dzo_table_batch *batch) {
+  table_hybrid *h = state;
+  batch->found = batch->inserted = batch->refused = 0;
+  if (h->share == TABLE_HYBRID_RANGES)
+    return run_as_it_is(h, batch);
+  return run_in_parts(h, batch);
 }

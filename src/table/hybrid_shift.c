@@ -77,17 +77,40 @@ static dzo_status change(shift_run *run, int part, dzo_table_operation operation
   return DZO_OK;
 }
 
+static void put_key(const shift_run *run, uint64_t i, uint64_t key) {
+  if (run->h->wide)
+    ((uint64_t *)run->keys)[i] = key;
+  else
+    ((uint32_t *)run->keys)[i] = (uint32_t)key;
+}
+
+/* A key that the GPU's part does not have. */
+static dzo_status find_absent(shift_run *run, uint64_t *key) {
+  uint8_t *answers = run->values;
+  for (uint64_t first = 0;; first += ERASED) {
+    dzo_table_batch batch;
+    dzo_table_batch_init(&batch);
+    batch.operation = DZO_TABLE_FIND;
+    batch.count = ERASED;
+    batch.keys = run->keys;
+    batch.answers = answers;
+    for (uint64_t i = 0; i < ERASED; i++)
+      put_key(run, i, first + i);
+    DZO_TRY(run_batch(run, ON_GPU, &batch));
+    for (uint64_t i = 0; i < ERASED; i++)
+      if (answers[i] == DZO_TABLE_ABSENT) {
+        *key = first + i;
+        return DZO_OK;
+      }
+  }
+}
+
 /* Erases as many keys as the GPU may ever have to, which are not there. The workspace stays. */
 static dzo_status try_to_erase(shift_run *run) {
   uint64_t key = 0;
-  while (table_hybrid_is_gpu(run->h, key))
-    key++;
-  for (uint64_t i = 0; i < ERASED; i++) {
-    if (run->h->wide)
-      ((uint64_t *)run->keys)[i] = key;
-    else
-      ((uint32_t *)run->keys)[i] = (uint32_t)key;
-  }
+  DZO_TRY(find_absent(run, &key));
+  for (uint64_t i = 0; i < ERASED; i++)
+    put_key(run, i, key);
   run->count = ERASED;
   return change(run, ON_GPU, DZO_TABLE_ERASE);
 }

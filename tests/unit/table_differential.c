@@ -288,6 +288,8 @@ static void tune(world *w) {
     table_hybrid *h = state;
     h->piece = 1 + random_below(&w->random, 30000);
     h->alone = random_below(&w->random, 2000);
+    if (random_below(&w->random, 2) == 0)
+      (void)table_hybrid_shift(h);
     table_hybrid_free_room(&h->parted);
     tune_cpu(w, h->part[ON_CPU]);
     tune_gpu(w, h->part[ON_GPU]);
