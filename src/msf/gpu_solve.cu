@@ -50,10 +50,10 @@ enum {
   BYTES_OF_VERTEX = 22,
   BYTES_OF_PAGE = 14, /* beside its entries */
   BYTES_OF_SUPER = 76,
-  MOST_WASTE = 8192,   /* pages that may stay empty beyond that: 4 MB */
-  STEPS = 8,           /* of a timed run */
-  FEW_PAGES = 1 << 14, /* of which each warp takes one at a time */
-  SLACK = 64           /* elements behind arrays */
+  MOST_WASTE = 1 << 22, /* bytes of pages that may stay empty beyond that */
+  STEPS = 8,            /* of a timed run */
+  FEW_PAGES = 1 << 14,  /* of which each warp takes one at a time */
+  SLACK = 64            /* elements behind arrays */
 };
 
 typedef struct solve {
@@ -104,16 +104,17 @@ static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Pages that the promise leaves for the list. It is enough: what vertices pick is not listed, and
  * pays for what stays empty and for a sample's error. */
-static uint64_t promised_pages(const msf_work *w, bool wide) {
+static uint64_t promised_pages(const msf_work *w, double entry, double page) {
   double edges = w->light > 0 ? w->light * w->n : 0.5 * (double)w->arcs;
-  double entry = MOST_BYTES_OF_EDGE + (wide ? sizeof(u32) : 0);
   double bytes = (MOST_BYTES_OF_VERTEX - BYTES_OF_VERTEX) * w->n + entry * edges -
                  (double)BYTES_OF_SUPER * w->supertiles;
-  return bytes > 0 ? (uint64_t)(bytes / (MSF_PAGE * entry + BYTES_OF_PAGE)) + 1 : 1;
+  return bytes > 0 ? (uint64_t)(bytes / page) + 1 : 1;
 }
 
 static void plan_list(msf_work *w, const msf_gpu_tuning *tuning, bool wide) {
-  uint64_t pages = promised_pages(w, wide), waste;
+  double entry = MOST_BYTES_OF_EDGE + (wide ? sizeof(u32) : 0);
+  double page = MSF_PAGE * entry + BYTES_OF_PAGE;
+  uint64_t pages = promised_pages(w, entry, page), waste;
   if (tuning->roomy)
     pages = (uint64_t)(ROOMY * (double)pages);
   if (tuning->capacity != 0) /* one vertex's edges of equal weight have to fit */
@@ -125,7 +126,7 @@ static void plan_list(msf_work *w, const msf_gpu_tuning *tuning, bool wide) {
   if (tuning->roomy || tuning->capacity != 0)
     pages += waste;
   else
-    pages += least_of(waste, MOST_WASTE);
+    pages += least_of(waste, (uint64_t)(MOST_WASTE / page));
   w->capacity = (u32)least_of(pages, UINT32_MAX / MSF_PAGE - 2);
 }
 

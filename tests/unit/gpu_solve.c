@@ -270,6 +270,30 @@ static void extremes_equal_the_oracle(void **state) {
   }
 }
 
+/* 24 bytes a vertex, 16 (wide keys: 20) a light edge, and 4.5 MB. */
+static void the_workspace_is_what_is_promised(void **state) {
+  (void)state;
+  need_gpu(host);
+  const uint64_t vertices[] = {1, 1000, 1 << 16, 1 << 20, 1 << 22, 1 << 24, 1 << 27, 1 << 29};
+  const double degrees[] = {1, 2, 4.9, 5.1, 16, 32, 100};
+  const uint32_t none = 0;
+  for (size_t i = 0; i < sizeof vertices / sizeof *vertices; i++)
+    for (size_t d = 0; d < sizeof degrees / sizeof *degrees; d++)
+      for (int kind = 0; kind < 4; kind++) {
+        double n = (double)vertices[i], edges = n * degrees[d] / 2;
+        msf_gpu_graph graph = {.vertices = (uint32_t)vertices[i], .neighbours = &none};
+        graph.arcs = (uint64_t)(n * degrees[d]);
+        graph.presorted = kind % 2 == 1;
+        graph.key_type = kind < 2 ? MSF_KEY_U32 : MSF_KEY_F64;
+        double most = n * (graph.presorted ? 1.75 : 1.5);
+        double light = edges <= 2.5 * n || graph.arcs <= 1 << 16 ? edges : most;
+        double promised = 24 * n + (kind < 2 ? 16 : 20) * light + 4.5e6;
+        if ((double)msf_gpu_workspace_bytes(&graph) > promised)
+          fail_msg("%g vertices of degree %g: %g bytes instead of %g", n, degrees[d],
+                   (double)msf_gpu_workspace_bytes(&graph), promised);
+      }
+}
+
 static int open_host(void **state) {
   (void)state;
   host = gpu_host_open();
@@ -287,6 +311,7 @@ int main(void) {
       cmocka_unit_test(shapes_equal_the_oracle),
       cmocka_unit_test(crowds_equal_the_oracle),
       cmocka_unit_test(a_misled_choice_is_mended),
+      cmocka_unit_test(the_workspace_is_what_is_promised),
       cmocka_unit_test(extremes_equal_the_oracle),
       cmocka_unit_test(generated_graphs_equal_the_oracle),
   };
