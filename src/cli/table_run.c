@@ -114,8 +114,8 @@ dzo_status cli_table_run_batch(table_job *job, dzo_table *table, dzo_table_batch
  * to give up: the files are still there. */
 cli_exit cli_table_fail(table_job *job, dzo_status status, cli_exit otherwise, bool written) {
   cli_call *call = job->call;
-  bool gpu =
-      status == DZO_E_DEVICE_FAILED || (status == DZO_E_MEMORY && job->device == DZO_DEVICE_CUDA);
+  bool gpu = status == DZO_E_DEVICE_FAILED || status == DZO_E_DEVICE ||
+             (status == DZO_E_MEMORY && job->device == DZO_DEVICE_CUDA);
   bool once =
       cli_reads_once(job->paths[0]) || (job->paths[1] != NULL && cli_reads_once(job->paths[1]));
   if (!gpu || once || written || call->context->device != DZO_DEVICE_AUTO)

@@ -358,12 +358,16 @@ static void large_tables_choose_the_gpu(void **state) {
   assert_false(context->gpu_tried); /* nor was it started */
   dzo_table_destroy(table);
   assert_non_null(dzo_context_gpu(context));
-  options.capacity = 1 << 20;
+  options.capacity = (1 << 16) - 1;
+  table_must(context, dzo_table_create(context, &options, &table));
+  assert_int_equal(dzo_table_device(table), DZO_DEVICE_CPU);
+  dzo_table_destroy(table);
+  options.capacity = 1 << 16;
   table_must(context, dzo_table_create(context, &options, &table));
   assert_int_equal(dzo_table_device(table), DZO_DEVICE_CUDA);
   assert_string_equal(dzo_context_notice(context), "");
   dzo_table_destroy(table);
-  context->gpu->limit = SMALL_GPU; /* too small for it */
+  context->gpu->limit = SMALL_GPU / 2; /* too small for it */
   table_must(context, dzo_table_create(context, &options, &table));
   assert_int_equal(dzo_table_device(table), DZO_DEVICE_CPU);
   dzo_table_destroy(table);
