@@ -31,7 +31,8 @@ enum {
 #define LONG_CELLS ((uint64_t)1 << 37) /* take longer than to plan sharply, whoever fills them */
 #define EARLY 1e-3                     /* seconds: a plan may take longer than the problem */
 #define LONG 1.0
-#define CPU_RATE 1.2e9 /* cells a second and thread */
+#define CPU_RATE 1.2e9 /* cells a second and thread, */
+#define CPU_MOST 6e9   /* and of all */
 #define GPU_RATE 5e11
 #define CPU_LEVEL 2e-6 /* seconds a level */
 #define GPU_LEVEL 15e-6
@@ -39,16 +40,18 @@ enum {
 #define GPU_READ 10e-6    /* a decision, while they are followed back */
 #define CPU_PART 131072.0 /* cells of a row that are worth a thread */
 
-/* Threads that a row of so many cells occupies. */
-static double threads_for(const knapsack_job *job, double cells) {
+/* Cells a second of rows of so many cells: short ones occupy few threads, and many threads wait for
+ * the memory. */
+static double cpu_rate(const knapsack_job *job, double cells) {
   double most = job->threads > 1 ? job->threads : 1, parts = cells / CPU_PART;
-  return parts < 1 ? 1 : parts < most ? parts : most;
+  double rate = CPU_RATE * (parts < 1 ? 1 : parts < most ? parts : most);
+  return rate < CPU_MOST ? rate : CPU_MOST;
 }
 
 double dense_seconds(const dense_plan *plan, const knapsack_job *job, bool gpu) {
   double cells = (double)plan->cells, levels = (double)plan->items;
   if (!gpu)
-    return levels * CPU_LEVEL + cells / (CPU_RATE * threads_for(job, cells / (levels + 1)));
+    return levels * CPU_LEVEL + cells / cpu_rate(job, cells / (levels + 1));
   double seconds = GPU_BEGIN + levels * GPU_READ;
   dense_stage stage;
   for (uint32_t level = 0; plan->complete && level < plan->items; level += stage.items)
@@ -320,9 +323,8 @@ static dzo_status plan_ahead(search *s, knapsack_estimate *e) {
 static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_job *job) {
   double cells = (double)problem->items * (double)problem->capacity / 2;
   double rows = 8.5 * (double)problem->capacity;
-  double cpu = rows < (double)job->memory
-                   ? cells / (CPU_RATE * threads_for(job, (double)problem->capacity / 2))
-                   : INFINITY;
+  double cpu =
+      rows < (double)job->memory ? cells / cpu_rate(job, (double)problem->capacity / 2) : INFINITY;
   double gpu = job->gpu != NULL && rows < (double)dzo_unit_available(job->gpu)
                    ? GPU_BEGIN + problem->items * GPU_LEVEL + cells / GPU_RATE
                    : INFINITY;
@@ -334,10 +336,12 @@ static knapsack_estimate guess(const knapsack_problem *problem, const knapsack_j
   return e;
 }
 
-/* A plan is made only once that much has been spent on the problem that it is worth its time. */
+/* To solve it will take as long for plans as to ask has taken. A plan is made only once that much
+ * has been spent on the problem that it is worth its time. */
 static knapsack_estimate estimate(const knapsack_problem *problem, const knapsack_job *job) {
   knapsack_estimate e = guess(problem, job);
-  if (problem->items > PLANNED || dzo_clock() - job->begun < EARLY)
+  double begun = dzo_clock();
+  if (problem->items > PLANNED || begun - job->begun < EARLY)
     return e;
   knapsack_job quiet = *job;
   quiet.quiet = true;
@@ -348,6 +352,8 @@ static knapsack_estimate estimate(const knapsack_problem *problem, const knapsac
     e = (knapsack_estimate){INFINITY, INFINITY, 0, 0, 0};
   search_close(&s);
   dzo_free(answer.taken);
+  e.seconds += dzo_clock() - begun;
+  e.worst += dzo_clock() - begun;
   return e;
 }
 
