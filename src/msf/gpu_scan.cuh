@@ -11,60 +11,32 @@
 
 enum { MSF_SCAN_STEP = 4 /* arcs of a lane in flight */ };
 
-/* Entries of the rest that a warp has found. They are written a page at a time: of a page that is
- * filled slowly, parts leave the cache one by one. */
-template <typename K> struct msf_stage {
-  uint4 entry[2 * MSF_PAGE];
-  u32 high[sizeof(K) == 8 ? 2 * MSF_PAGE : 1]; /* upper halves of wide keys */
-};
-
-/* The first `count` of them become a page; what is behind them are loops, which nobody minds. */
+/* An edge of each lane that emits one goes to the list of the rest, which is in no order: ranks are
+ * the places of pages. */
 template <typename K>
-__device__ __forceinline__ void msf_write_page(const msf_work &w, msf_pool *pool,
-                                               const msf_stage<K> *stage, u32 count) {
-  u32 lane = dzo_lane(), page = msf_new_page(w, pool, true);
-  if (page == MSF_NONE)
+__device__ __forceinline__ void msf_list_rest(const msf_work &w, msf_pool *pool, msf_writer *t,
+                                              bool emit, u32 u, u32 v, K key, u64 arc) {
+  u32 takers = __ballot_sync(DZO_WARP_ALL, emit), total = (u32)__popc(takers);
+  if (total == 0)
     return;
-  if (lane == 0) /* a list in no order: ranks are the places of pages */
-    w.page_at[page] = page;
-  w.entries[page * MSF_PAGE + lane] = lane < count ? stage->entry[lane] : make_uint4(0, 0, 0, 0);
-  if (sizeof(K) == 8 && lane < count)
-    w.entry_high[page * MSF_PAGE + lane] = stage->high[lane];
-}
-
-/* An edge of each lane that emits one; *staged are there. */
-template <typename K>
-__device__ __forceinline__ void msf_list_rest(const msf_work &w, msf_pool *pool,
-                                              msf_stage<K> *stage, u32 *staged, bool emit, u32 u,
-                                              u32 v, K key, u64 arc) {
-  u32 lane = dzo_lane(), takers = __ballot_sync(DZO_WARP_ALL, emit);
-  if (takers == 0)
-    return;
-  if (emit) {
-    u32 at = *staged + (u32)__popc(takers & dzo_lanes_below());
-    stage->entry[at] = msf_entry(u, v, (u32)key, arc);
-    if (sizeof(K) == 8) {
-      stage->high[at] = (u32)((u64)key >> 32);
-      msf_mark_key(pool->marks, key);
-    }
+  u32 at = t->fill + (u32)__popc(takers & dzo_lanes_below()), after = t->page;
+  if (t->fill + total > MSF_PAGE) {
+    after = msf_new_page(w, pool, true);
+    if (after != MSF_NONE && dzo_lane() == 0)
+      w.page_at[after] = after;
   }
-  *staged += (u32)__popc(takers);
-  __syncwarp();
-  if (*staged < MSF_PAGE)
-    return;
-  msf_write_page(w, pool, stage, MSF_PAGE);
-  *staged -= MSF_PAGE;
-  if (lane < *staged) {
-    stage->entry[lane] = stage->entry[MSF_PAGE + lane];
-    if (sizeof(K) == 8)
-      stage->high[lane] = stage->high[MSF_PAGE + lane];
+  u32 page = at < MSF_PAGE ? t->page : after;
+  t->fill += total;
+  if (t->fill > MSF_PAGE) {
+    t->fill -= MSF_PAGE;
+    t->page = after;
   }
-  __syncwarp();
+  if (emit && page != MSF_NONE)
+    msf_put(w, pool, page * MSF_PAGE + at % MSF_PAGE, u, v, key, arc);
 }
 
 /* Rows of 32 vertices, those that are empty left out. */
-template <typename K> struct __align__(16) msf_rows {
-  msf_stage<K> stage;
+template <typename K> struct msf_rows {
   u64 begin[32]; /* of the row, less the arcs of the rows before */
   u32 vertex[32], label[32];
   K key[32]; /* first least arc into the giant, with its place; NONE if none */
@@ -148,7 +120,7 @@ typedef struct msf_scan_state {
   bool limited; /* by control->high */
   bool careful;
   msf_pool pool;
-  u32 staged;   /* entries that wait to be written */
+  msf_writer writer;
   u32 *s_count; /* where digits are counted */
   msf_digit digit;
 } msf_scan_state;
@@ -191,8 +163,7 @@ __device__ __forceinline__ void msf_scan_arc(const msf_work &w, msf_rows<K> *row
       msf_count_digit<K>(s->s_count, s->digit, key, u);
     return;
   }
-  msf_list_rest(w, &s->pool, &rows->stage, &s->staged, emit, rows->label[a->k], a->other, key,
-                a->arc);
+  msf_list_rest(w, &s->pool, &s->writer, emit, rows->label[a->k], a->other, key, a->arc);
 }
 
 /* 128 places of the rows from `first` on. All loads of a kind are sent before any is waited for. */
@@ -272,8 +243,8 @@ __device__ __forceinline__ void msf_scan_rows(const msf_work &w, msf_rows<K> *ro
     bool emit = x != MSF_NONE;
     if (!COUNT && s->giant) {
       u32 k = emit ? dzo_lane() : 0;
-      msf_list_rest(w, &s->pool, &rows->stage, &s->staged, emit, rows->label[k], w.control->giant,
-                    rows->key[k], rows->begin[k] + x);
+      msf_list_rest(w, &s->pool, &s->writer, emit, rows->label[k], w.control->giant, rows->key[k],
+                    rows->begin[k] + x);
     }
     __syncwarp();
   }
@@ -299,7 +270,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
                       !control->high.everything,
                       control->careful != 0,
                       msf_pool_new<K>(s_marks),
-                      0,
+                      msf_writer_new(),
                       s_count,
                       digit};
   bool plain = control->mode == MSF_SCAN_PLAIN;
@@ -313,8 +284,7 @@ __global__ void __launch_bounds__(MSF_THREADS, 4) msf_k_scan(msf_work w, msf_dig
     msf_scan_rows<K, PLAIN, COUNT>(w, &s_rows[warp], &s, at < count, u);
   }
   if (!COUNT) {
-    if (s.staged != 0)
-      msf_write_page(w, &s.pool, &s_rows[warp].stage, s.staged);
+    msf_close_page(w, &s.writer);
     msf_close_pool<K>(w, &s.pool, true);
     return;
   }
