@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 
-/* Of what the bus fetches, a chunk is so many of those that threads pack, whose slots had better
- * stay in a processor's cache. */
-enum { FETCHED_UNITS = 4 };
+/* Of a chunk that a thread packs, whose slot had better stay in a processor's cache; and chunks of
+ * the graph, so that all threads have some. */
+enum { PACKED_MOST = 1 << 19, PACKED_LEAST = 16, CHUNKS = 64 };
 
 /* Below so many seconds on the bus, waking the threads costs more than they gain. */
 #define WORTH 2e-3
@@ -17,53 +17,50 @@ double msf_ends_time(double packing, double whole) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static uint64_t back_units(uint64_t units, const msf_ends_plan *plan) {
-  return plan->packed > 0 && units >= FETCHED_UNITS ? units / FETCHED_UNITS : units;
+/* Of which `units` are a multiple. */
+static uint64_t back_units(const msf_packer *packer, uint64_t units) {
+  const dzo_graph *g = packer->graph;
+  uint64_t most = (g->arcs + g->vertices) / CHUNKS;
+  most = most < PACKED_MOST ? most : PACKED_MOST;
+  while (units > most && units > PACKED_LEAST && units % 2 == 0)
+    units /= 2;
+  return units;
 }
 
-static uint64_t part_of(uint64_t chunks, double part) {
+/* Chunks that threads may pack. */
+static uint64_t packed_chunks(const msf_packer *back, double part) {
+  uint64_t chunks = msf_packer_chunks(back);
   double wanted = part * (double)chunks;
   return wanted < (double)chunks ? (uint64_t)wanted : chunks;
 }
 
-static uint64_t chunks_of(const msf_packer *packer, uint64_t units) {
-  msf_packer back = *packer;
-  back.units = units;
-  return msf_packer_chunks(&back);
-}
-
 /* Two for each thread: one is packed while the other waits for the bus. */
-static uint64_t slots_of(uint64_t chunks, int threads) {
+static uint32_t slots_for(uint64_t chunks, int threads) {
   uint64_t slots = 2 * (uint64_t)threads + 4;
-  return slots < chunks + 1 ? slots : chunks + 1;
+  return (uint32_t)(slots < chunks ? slots : chunks);
 }
 
-static uint64_t packed_slots(const msf_packer *packer, uint64_t units, const msf_ends_plan *plan,
-                             int threads) {
-  uint64_t chunks = part_of(chunks_of(packer, back_units(units, plan)), plan->packed);
-  return chunks > 0 ? slots_of(chunks, threads) : 0;
+static uint64_t slot_bytes_of(const msf_packer *back) {
+  return msf_slot_bytes(back->units, back->key_bytes, false);
 }
 
-uint64_t msf_ends_bytes(const msf_packer *packer, uint64_t units, const msf_ends_plan *plan,
-                        int threads) {
-  return packed_slots(packer, units, plan, threads) *
-         msf_slot_bytes(back_units(units, plan), packer->key_bytes, false);
+uint64_t msf_ends_bytes(const msf_packer *packer, uint64_t units, double part, int threads) {
+  msf_packer back = *packer;
+  back.units = back_units(packer, units);
+  return slots_for(packed_chunks(&back, part), threads) * slot_bytes_of(&back);
 }
 
 dzo_status msf_ends_open(msf_ends *ends, dzo_context *context, const msf_packer *packer,
-                         const msf_ends_plan *plan, void *memory) {
+                         double part, void *memory) {
   *ends = (msf_ends){.front = *packer, .back = *packer, .memory = memory};
-  ends->back.units = back_units(packer->units, plan);
+  ends->back.units = back_units(packer, packer->units);
   ends->all = msf_packer_chunks(&ends->back);
-  ends->fetched = plan->packed > 0 ? 0 : part_of(ends->all, plan->fetched);
-  ends->slot_bytes = msf_slot_bytes(ends->back.units, packer->key_bytes, false);
-  uint64_t packed = part_of(ends->all, plan->packed);
-  uint64_t chunks = packed > 0 ? packed : ends->fetched;
-  uint64_t slots = packed > 0 ? packed_slots(packer, packer->units, plan, context->threads)
-                              : slots_of(chunks, context->threads);
-  ends->slots = (uint32_t)slots;
-  ends->packed = dzo_alloc(context, slots, sizeof *ends->packed);
-  ends->ends = dzo_alloc(context, slots, sizeof *ends->ends);
+  ends->slot_bytes = slot_bytes_of(&ends->back);
+  uint64_t chunks = packed_chunks(&ends->back, part);
+  ends->slots = slots_for(chunks, context->threads);
+  ends->slots += ends->slots == 0; /* so that there is a belt */
+  ends->packed = dzo_alloc(context, ends->slots, sizeof *ends->packed);
+  ends->ends = dzo_alloc(context, ends->slots, sizeof *ends->ends);
   if (ends->packed == NULL || ends->ends == NULL)
     return DZO_E_MEMORY;
   return dzo_belt_create(context, chunks, ends->slots, &ends->belt);
@@ -98,19 +95,7 @@ static void take_back(msf_ends *ends, uint64_t number, msf_packed *packed) {
   ends->sent++;
 }
 
-/* The bus is to fetch the next rows from the back. */
-static bool fetch_back(msf_ends *ends) {
-  uint64_t chunk;
-  if (ends->fetched == 0 || !dzo_belt_try_claim(ends->belt, &chunk))
-    return false;
-  msf_packed *packed = &ends->packed[chunk % ends->slots];
-  msf_pack_whole(&ends->back, ends->all - 1 - chunk, packed);
-  packed->back = true;
-  dzo_belt_made(ends->belt, chunk);
-  return true;
-}
-
-/* Those from the front, if nobody has begun to pack any of them. */
+/* The bus is to fetch rows from the front, if nobody has begun to pack any of them. */
 static bool fetch_front(msf_ends *ends, uint64_t chunks, const msf_packer *packer,
                         msf_packed *packed) {
   if (chunks > ends->all - ends->next ||
@@ -122,8 +107,7 @@ static bool fetch_front(msf_ends *ends, uint64_t chunks, const msf_packer *packe
 }
 
 bool msf_ends_next(msf_ends *ends, uint64_t number, msf_packed *packed) {
-  ends->turn = !ends->turn;
-  if (dzo_belt_look(ends->belt, ends->sent) == DZO_BELT_MADE || (ends->turn && fetch_back(ends))) {
+  if (dzo_belt_look(ends->belt, ends->sent) == DZO_BELT_MADE) {
     take_back(ends, number, packed);
     return true;
   }

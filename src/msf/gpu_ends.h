@@ -10,18 +10,10 @@
 #include "msf/gpu_pack.h"
 #include "split/belt.h"
 
-/* What comes from the back. */
-typedef struct msf_ends_plan {
-  double packed;  /* part of all rows and arcs that threads may pack, from the end */
-  double fetched; /* part that the bus fetches from the end as it is, in turn with the front */
-} msf_ends_plan;
-
 typedef struct msf_ends {
   msf_packer front, back; /* which differ in the units of their chunks */
   uint64_t all;           /* chunks of the back's units in the graph */
-  uint64_t fetched;       /* chunks that the bus fetches, at most */
   uint64_t next;          /* chunks of the back's units from the front on that were handed out */
-  bool turn;              /* is it the back's? */
   dzo_belt *belt;         /* chunk b is the one before the last b */
   uint32_t slots;
   uint64_t slot_bytes;
@@ -31,12 +23,11 @@ typedef struct msf_ends {
   uint64_t sent, left; /* chunks of the back; of them, those that have left their slots */
 } msf_ends;
 
-/* Pinned memory for it. */
-uint64_t msf_ends_bytes(const msf_packer *packer, uint64_t units, const msf_ends_plan *plan,
-                        int threads);
+/* Pinned memory for it, where threads may pack so large a part of all rows and arcs. */
+uint64_t msf_ends_bytes(const msf_packer *packer, uint64_t units, double part, int threads);
 /* With that memory; chunks that the bus fetches are of packer->units. DZO_E_MEMORY. */
 dzo_status msf_ends_open(msf_ends *ends, dzo_context *context, const msf_packer *packer,
-                         const msf_ends_plan *plan, void *memory);
+                         double part, void *memory);
 void msf_ends_close(msf_ends *ends);
 
 /* Pack a chunk; false if there is none. Any thread but the one that sends. */

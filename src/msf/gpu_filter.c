@@ -45,7 +45,7 @@ static void place(msf_filter *f, cutter *c) {
   f->names = shape->named ? cut(c, shape->room, sizeof *f->names) : NULL;
   f->first = cut(c, shape->capacity, sizeof *f->first);
   f->second = cut(c, second_words(shape), sizeof *f->second);
-  f->masks = cut(c, shape->chunk_edges / 32 + 4 * MSF_TILE / 32, sizeof *f->masks);
+  f->masks = cut(c, shape->chunk_edges / 32 + MSF_EACH * MSF_TILE / 32, sizeof *f->masks);
   f->taken = cut(c, shape->capacity / 32 + 1, sizeof *f->taken);
   f->tiles = cut(c, shape->capacity / MSF_TILE + 2, sizeof *f->tiles);
   f->kept = cut(c, shape->chunk_edges / MSF_TILE + 1, sizeof *f->kept);

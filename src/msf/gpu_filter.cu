@@ -10,7 +10,7 @@
 
 /* Of each thread, so that it need not wait for one edge at a time; and of a block, whose warps have
  * EACH * 32 neighbouring ones. */
-enum { EACH = 4, EDGES = EACH * MSF_TILE };
+enum { EACH = MSF_EACH, EDGES = EACH * MSF_TILE };
 
 /* ---- Edges of a chunk ------------------------------------------------------------------------ */
 

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 enum { MSF_U, MSF_V, MSF_ID, MSF_KEY, MSF_KEY_HIGH, MSF_ID_HIGH, MSF_COLUMNS };
-enum { MSF_TILE = 256 }; /* edges that a block handles */
+enum { MSF_TILE = 256, MSF_EACH = 4 }; /* edges that a block merges; times those that it filters */
 
 #define MSF_NODE_NONE UINT32_MAX          /* the parent of a root */
 #define MSF_NODE_FLAG (UINT32_C(1) << 31) /* set in every other parent */

@@ -386,6 +386,18 @@ void msf_pack_whole(const msf_packer *p, uint64_t chunk, msf_packed *out) {
   out->keys = p->key_bytes > 0 ? cut(&at, out->edges, p->key_bytes) : 0;
 }
 
+/* Rows were laid out as if all arcs led upwards: keys move to the rest, so that one copy takes all.
+ */
+static void close_up(msf_packed *packed, unsigned key_bytes, char *slot) {
+  if (!packed->keyed)
+    return;
+  uint64_t at = msf_packed_head(packed);
+  uint64_t keys = cut(&at, packed->edges, key_bytes);
+  memmove(slot + keys, slot + packed->keys, (uint64_t)packed->edges * key_bytes);
+  packed->keys = keys;
+  packed->closed_up = true;
+}
+
 void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_packed *out) {
   double begin = dzo_clock();
   extent x = extent_of(p, chunk, thread);
@@ -396,28 +408,8 @@ void msf_pack(const msf_packer *p, uint64_t chunk, int thread, char *slot, msf_p
     pack_list(p, &x, slot, out);
   else
     pack_rows(p, &x, slot, out);
+  if (out->rows > 0)
+    close_up(out, p->key_bytes, slot);
   out->overflow |= is_too_far(p, &x);
   out->seconds = dzo_clock() - begin;
-}
-
-/* ---- Without gaps ---------------------------------------------------------------------------- */
-
-uint64_t msf_packed_close_up(const msf_packed *packed, unsigned key_bytes, msf_packed *out) {
-  *out = *packed;
-  msf_packed_place(out, key_bytes, packed->edges, packed->rows);
-  uint64_t end =
-      out->keyed ? out->keys + (uint64_t)packed->edges * key_bytes : msf_packed_head(out);
-  return (end + 255) / 256 * 256;
-}
-
-void msf_packed_move(const msf_packed *packed, unsigned key_bytes, const char *slot, char *to,
-                     msf_packed *out) {
-  uint64_t rows = packed->rows, edges = packed->edges;
-  memcpy(to + out->starts, slot + packed->starts, (rows + 1) * 4);
-  memcpy(to + out->shifts, slot + packed->shifts, rows * 4);
-  memcpy(to + out->tile_rows, slot + packed->tile_rows, (edges / MSF_TILE + 2) * 4);
-  memcpy(to + out->v, slot + packed->v, edges * 4);
-  if (packed->keyed)
-    memcpy(to + out->keys, slot + packed->keys, edges * key_bytes);
-  out->memory = to;
 }

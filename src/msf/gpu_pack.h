@@ -23,6 +23,7 @@ typedef struct msf_packed {
   uint64_t first_id;
   bool keyed;
   bool back;      /* of the graph's end, from which chunks come in descending order */
+  bool closed_up; /* keys stand where they will on the device */
   bool overflow;  /* the slot was too short, or places in a row */
   double seconds; /* that packing took */
   uint64_t starts, shifts, tile_rows, u, ids, v, keys; /* offsets in the slot */
@@ -67,12 +68,5 @@ uint64_t msf_packer_chunks(const msf_packer *packer);
 void msf_pack_whole(const msf_packer *packer, uint64_t chunk, msf_packed *out);
 /* Pack one chunk into its slot. Any thread. */
 void msf_pack(const msf_packer *packer, uint64_t chunk, int thread, char *slot, msf_packed *out);
-
-/* Packed rows take as much of a slot as if all arcs led upwards. Lay them out without gaps; how
- * many bytes that takes. */
-uint64_t msf_packed_close_up(const msf_packed *packed, unsigned key_bytes, msf_packed *out);
-/* And copy them from their slot to pinned memory. */
-void msf_packed_move(const msf_packed *packed, unsigned key_bytes, const char *slot, char *to,
-                     msf_packed *out);
 
 #endif

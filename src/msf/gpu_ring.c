@@ -16,7 +16,7 @@ _Static_assert((int)(ARRIVED + LANES) <= (int)MSF_RING_MERGED, "marks of their o
 
 /* Of a chunk. What is packed had better stay in a processor's cache; whole rows are copied from
  * where they lie, and long copies waste less of the bus. */
-enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21 };
+enum { UNITS_MAX = 1 << 18, WHOLE_UNITS_MAX = 1 << 21, WHOLE_UNITS_SHORT = 1 << 20 };
 enum { UNITS_MIN = 1 << 6 };
 enum { SHORT_RING = 32 };  /* slots on the device */
 enum { NEWS_BYTES = 512 }; /* of staging memory, for tallies and the control block */
@@ -117,7 +117,7 @@ static bool plan_slots(msf_ring_shape *shape, uint64_t bytes, uint64_t part) {
   uint64_t chunks = places_of(shape) / shape->units + 1;
   uint64_t most = bytes / part < RING_BYTES ? bytes / part : RING_BYTES;
   uint64_t room = most / slot_bytes_of(shape);
-  bool fit = room >= LEAST;
+  bool fit = room >= (shape->whole && shape->units > WHOLE_UNITS_SHORT ? SHORT_RING : LEAST);
   room = room < 2 * chunks ? room : 2 * chunks;
   room = room < MOST ? room : MOST;
   shape->device_slots = room > LEAST ? (uint32_t)room : LEAST;
@@ -170,6 +170,7 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
   if (shape->whole && slot_bytes > WHOLE_SLOT_BYTES)
     slot_bytes = WHOLE_SLOT_BYTES;
   uint64_t mask_words = words_of_masks(shape);
+  bool is_short = shape->whole && shape->device_slots < SHORT_RING;
   DZO_TRY(dzo_unit_workspace(unit, msf_ring_bytes(shape), &memory));
   DZO_TRY(dzo_unit_staging(
       unit, shape->slots * (slot_bytes + mask_words * sizeof(uint32_t)) + NEWS_BYTES + shape->extra,
@@ -180,7 +181,8 @@ dzo_status msf_ring_open(msf_ring *ring, dzo_unit *unit, const msf_ring_shape *s
                      .slots = shape->slots,
                      .group_chunks = shape->group_chunks,
                      .copy_chunks = (shape->slots + 7) / 8,
-                     .lanes = shape->whole && shape->device_slots < SHORT_RING ? 1 : LANES,
+                     .lanes = is_short ? 1 : LANES,
+                     .is_short = is_short,
                      .staging = staging,
                      .device = (char *)memory + filter_bytes,
                      .device_bytes = slots_bytes(shape),
@@ -445,7 +447,8 @@ dzo_status msf_ring_restart(msf_ring *ring) {
 
 /* Bytes of a chunk on the device, where its keys follow the rest. */
 static uint64_t place_keys(const msf_ring *ring, msf_packed *packed) {
-  packed->keys = (msf_packed_head(packed) + 255) / 256 * 256;
+  if (!packed->closed_up)
+    packed->keys = (msf_packed_head(packed) + 255) / 256 * 256;
   uint64_t keys = packed->keyed ? (uint64_t)packed->edges * ring->key_bytes : 0;
   return (packed->keys + keys + 255) / 256 * 256;
 }
@@ -472,11 +475,13 @@ static dzo_status copy_slot(msf_ring *ring, int queue, const msf_packed *packed,
   const char *from = packed->memory;
   if (from == NULL)
     from = msf_ring_slot(ring, ring->submitted);
+  uint64_t key_bytes = packed->keyed ? (uint64_t)packed->edges * ring->key_bytes : 0;
+  if (packed->closed_up)
+    return dzo_unit_copy(ring->unit, queue, to, from, packed->keys + key_bytes);
   DZO_TRY(dzo_unit_copy(ring->unit, queue, to, from, msf_packed_head(packed)));
   if (!packed->keyed)
     return DZO_OK;
-  return dzo_unit_copy(ring->unit, queue, to + there->keys, from + packed->keys,
-                       (uint64_t)packed->edges * ring->key_bytes);
+  return dzo_unit_copy(ring->unit, queue, to + there->keys, from + packed->keys, key_bytes);
 }
 
 /* Whole rows, from where the graph lies. */

@@ -40,6 +40,7 @@ typedef struct msf_ring {
   uint32_t group_chunks; /* of a group, at most */
   uint32_t copy_chunks;  /* of a group of copies */
   uint32_t lanes;        /* queues for copies */
+  bool is_short;         /* few whole chunks fill it, so that they wait for merges */
   char *staging;
   char *device; /* chunks in the order they came, over and over */
   uint64_t device_bytes;

@@ -40,7 +40,7 @@ typedef struct graph_stream {
   uint64_t all_chunks;   /* likewise */
   double pack_seconds;   /* of all threads */
   msf_choice whole_rows; /* of a graph in memory that the bus may fetch them from */
-  msf_ends_plan plan;    /* then: who sends what */
+  double part;           /* then: of all rows and arcs, threads may pack the last so large part */
   msf_ends ends;
   uint64_t whole;      /* chunks of whole rows sent */
   uint64_t looking;    /* some threads are to look numbers up, accessed atomically */
@@ -86,9 +86,16 @@ static double seen(const graph_stream *s) {
   return 1 - rest * rest;
 }
 
+/* Do threads pack as much as they can? */
+static bool shares_all(const graph_stream *s) { return by_rows(s) && s->part > 0.5; }
+
+/* Where they do, and there is GPU memory for few merges, edge numbers are looked up from the middle
+ * on, by most threads, since all are busy to the end. */
+static bool looks_soon(const graph_stream *s) { return shares_all(s) && !s->ring.is_short; }
+
 /* Will most of the forest stay? */
 static bool is_late(const graph_stream *s) {
-  return s->packer.packing != MSF_PACK_LIGHT && seen(s) > 0.55;
+  return s->packer.packing != MSF_PACK_LIGHT && seen(s) > (looks_soon(s) ? 0.45 : 0.55);
 }
 
 /* Until copies have left their slots; the GPU must not wait for this thread meanwhile. */
@@ -127,18 +134,21 @@ static dzo_status await_chunk(graph_stream *s, uint64_t chunk) {
 }
 
 /* A merge that runs while the last edges are sent leaves little for the one that all wait for, and
- * numbers can be looked up meanwhile: earlier where threads that pack bring the end soon. */
+ * numbers can be looked up meanwhile. */
 static void merge_early(graph_stream *s) {
-  if (!s->early || seen(s) < (by_rows(s) && s->plan.packed > 0 ? 0.8 : 0.88))
+  double part = looks_soon(s) ? 0.5 : by_rows(s) && s->part > 0 ? 0.8 : 0.88;
+  if (!s->early || seen(s) < part)
     return;
   msf_ring_merge_soon(&s->ring);
   dzo_store_u64(&s->looking, 1);
   s->early = false;
 }
 
-/* Chunks on their way at most, so that threads learn soon which slots are free. */
-static uint64_t chunks_ahead(const graph_stream *s) {
-  return by_rows(s) ? MSF_GROUPS - 2 : s->ring.slots / 2;
+/* Chunks on their way at most, behind this one; few, so that threads learn soon which slots are
+ * free, and what they packed need not wait. */
+static uint64_t chunks_ahead(const graph_stream *s, const msf_packed *packed) {
+  enum { WHOLE = 2, PACKED = MSF_GROUPS - 2 };
+  return !by_rows(s) ? s->ring.slots / 2 : packed->whole != NULL && shares_all(s) ? WHOLE : PACKED;
 }
 
 static dzo_status send_one(graph_stream *s, const msf_packed *packed) {
@@ -153,7 +163,7 @@ static dzo_status send_one(graph_stream *s, const msf_packed *packed) {
   s->whole += packed->whole != NULL;
   s->units += packed->units;
   DZO_TRY(msf_ring_submit(&s->ring, packed));
-  while (s->ring.submitted - msf_ring_released(&s->ring) > chunks_ahead(s))
+  while (s->ring.submitted - msf_ring_released(&s->ring) > chunks_ahead(s, packed))
     DZO_TRY(release_slots(s));
   merge_early(s);
   DZO_TRY(msf_numbers_go_on(&s->numbers, is_late(s)));
@@ -181,12 +191,16 @@ static dzo_status send_rows(graph_stream *s) {
   return DZO_OK;
 }
 
+/* Is a thread to look numbers up from now on, whatever there is to pack? */
+static bool is_to_look(graph_stream *s, int thread, int threads) {
+  int looking = looks_soon(s) ? threads * 5 / 8 : (threads + 3) / 4;
+  return thread <= looking && dzo_load_u64(&s->looking) != 0;
+}
+
 /* Until the bus and the threads meet; some look numbers up when most edges were sent. */
 static void pack_rows(graph_stream *s, int thread, int threads) {
-  bool looks = thread <= threads / 4;
   msf_forest_touch(s->out, thread - 1, threads - 1);
-  while (s->plan.packed > 0 && !(looks && dzo_load_u64(&s->looking) != 0) &&
-         msf_ends_pack(&s->ends, thread))
+  while (s->part > 0 && !is_to_look(s, thread, threads) && msf_ends_pack(&s->ends, thread))
     continue;
 }
 
@@ -215,7 +229,7 @@ static uint64_t rounded(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 static uint64_t extra_bytes(const graph_stream *s, uint64_t units) {
   uint64_t hybrid = s->two_passes ? rounded(msf_hybrid_bytes(s->graph)) : 0;
   return hybrid + rounded(msf_numbers_bytes(s->graph)) +
-         msf_ends_bytes(&s->packer, units, &s->plan, s->context->threads);
+         msf_ends_bytes(&s->packer, units, s->part, s->context->threads);
 }
 
 static void *extra_of(const graph_stream *s) {
@@ -223,13 +237,12 @@ static void *extra_of(const graph_stream *s) {
 }
 
 static dzo_status open_rows(graph_stream *s) {
-  const msf_ends_plan one_end = {0};
   if (s->ring.filter.loose)
-    s->plan = one_end;
-  s->ring.filter.both_ends = s->plan.packed > 0 || s->plan.fetched > 0;
+    s->part = 0;
+  s->ring.filter.both_ends = s->part > 0;
   char *memory = (char *)extra_of(s) + rounded(msf_numbers_bytes(s->graph));
   msf_ends_close(&s->ends);
-  return msf_ends_open(&s->ends, s->context, &s->packer, &s->plan, memory);
+  return msf_ends_open(&s->ends, s->context, &s->packer, s->part, memory);
 }
 
 /* One pass over the graph, in chunks of `units`. */
@@ -398,22 +411,25 @@ static double bus_rate(const dzo_unit *unit) {
 }
 
 /* So many of the last rows and arcs are left to the threads even where the GPU is to solve, and the
- * bus: of them, one arc in thirteen leads upwards where vertices have no order. */
-#define LEAST_PACKED 0.15
-/* Where the GPU has little memory, and merges often in the beginning, rows from the back, with few
- * edges, come in turn with those from the front. */
-#define FETCHED_BACK 0.35
+ * bus: of them, one arc in ten leads upwards where vertices have no order. More of them where the
+ * GPU has so little memory that what arrives has to wait for merges. */
+#define LEAST_PACKED 0.2
+#define LEAST_PACKED_SHORT 0.35
 
-/* What comes from the back of a graph in pinned memory. */
+/* What threads are to pack of a graph in pinned memory. */
 static void plan_ends(graph_stream *s, const msf_stream_ways *ways) {
   const dzo_graph *g = s->graph;
-  double seconds = (double)g->arcs * (4.0 + s->packer.key_bytes) / bus_rate(s->ring.unit);
+  double bytes = (double)g->arcs * (4.0 + s->packer.key_bytes);
+  double seconds = bytes / bus_rate(s->ring.unit);
   if (s->whole_rows == MSF_NEVER || ways->both_ends == MSF_NEVER || s->two_passes || g->arcs == 0)
     return;
+  bool worth = msf_ends_time(1, seconds) < seconds && !are_keys_few(g);
+  bool is_short =
+      bytes > (double)(dzo_unit_available(s->ring.unit) + s->ring.unit->workspace_bytes);
   if (ways->both_ends == MSF_ALWAYS)
-    s->plan = ways->ends;
-  else if (msf_ends_time(1, seconds) < seconds && !are_keys_few(g))
-    s->plan.packed = s->whole_rows == MSF_ALWAYS ? LEAST_PACKED : 1;
+    s->part = ways->part;
+  else if (worth)
+    s->part = s->whole_rows != MSF_ALWAYS ? 1 : is_short ? LEAST_PACKED_SHORT : LEAST_PACKED;
 }
 
 /* Do two passes promise to be faster, at this rate of the bus? */

@@ -16,7 +16,7 @@ typedef struct msf_stream_ways {
   msf_choice two_passes; /* the CPU drops edges that the GPU need not see, in graphs for that */
   msf_choice whole_rows; /* the bus fetches rows as they are, from graphs in pinned memory */
   msf_choice both_ends;  /* whole rows come from the back, too, where threads may pack some: */
-  msf_ends_plan ends;    /* if always, as this says */
+  double part;           /* if always: so large a part of all rows and arcs */
 } msf_stream_ways;
 
 /* A graph in host memory: fill edges, components, weight, plan and device of `out`, which is

@@ -33,7 +33,7 @@ static dzo_unit *unit;
 static uint64_t whole; /* the limit it came with */
 static int on_gpu;     /* sources that the GPU finished */
 static msf_choice whole_rows = MSF_BY_RATES;
-static msf_ends_plan ends; /* then, for graphs too small to be worth it */
+static double packed_part; /* then, of graphs too small to be worth it */
 
 static int open_gpu(void **state) {
   (void)state;
@@ -69,7 +69,7 @@ static uint64_t solve_within(const dzo_graph *graph, bool maximum, bool hybrid, 
   msf_stream_ways ways = {.two_passes = hybrid ? MSF_ALWAYS : MSF_NEVER,
                           .whole_rows = whole_rows,
                           .both_ends = MSF_ALWAYS,
-                          .ends = ends};
+                          .part = packed_part};
   for (;; limit += limit / 8) {
     *out = (dzo_msf){.vertices = dzo_graph_vertices(graph),
                      .graph_edges = dzo_graph_edges(graph),
@@ -244,16 +244,18 @@ static void pinned_graphs_equal_the_oracle(void **state) {
   options.allocator = (dzo_allocator){unit, allocate_pinned, release_pinned};
   dzo_context *pinned;
   assert_int_equal(dzo_context_create(&options, &pinned), DZO_OK);
-  const msf_ends_plan plans[] = {{1, 0}, {0.2, 0}, {0, 0.6}, {0, 0}};
+  const double parts[] = {1, 0.2, 0.6, 0};
   int fetched = 0, shared = 0, early = 0;
-  for (uint64_t seed = 0; seed < GPU_ROUNDS; seed++) {
+  uint64_t seed = 0;
+  /* Threads may be too late to look a number up. */
+  for (; seed < GPU_ROUNDS || (early == 0 && seed < 20 * GPU_ROUNDS); seed++) {
     random_graph *g = random_graph_make(seed + 8000000, 300, every_type[seed % TYPES], 0);
     oracle_forest *f = oracle_solve(&g->edges, seed % 2 == 1, 0);
     dzo_graph *graph;
     must(pinned, dzo_graph_from_edges(pinned, &g->edges, &graph));
     char what[64];
     (void)snprintf(what, sizeof what, "seed %d + 8000000", (int)seed);
-    ends = plans[seed % 4];
+    packed_part = parts[seed % 4];
     for (whole_rows = MSF_NEVER; whole_rows <= MSF_BY_RATES; whole_rows++) {
       dzo_msf out;
       (void)solve_within(graph, seed % 2 == 1, seed % 3 == 0, seed % 5 == 0 ? whole : 9000, &out);
@@ -271,9 +273,9 @@ static void pinned_graphs_equal_the_oracle(void **state) {
     oracle_free(f);
     random_graph_free(g);
   }
-  assert_in_range(fetched, GPU_ROUNDS / 2, GPU_ROUNDS);
-  assert_in_range(shared, 1, 2 * GPU_ROUNDS);
-  assert_in_range(early, 1, 3 * GPU_ROUNDS);
+  assert_in_range(fetched, seed / 2, seed);
+  assert_in_range(shared, 1, 2 * seed);
+  assert_in_range(early, 1, 3 * seed);
   dzo_context_destroy(pinned);
 }
 
