@@ -55,41 +55,73 @@ static dzo_table_batch rest_of(const table_gpu *g, const table_sift *s,
   return rest;
 }
 
-/* `first` erases that stand in front, and the others, `all` together. */
-static dzo_status change(table_gpu *g, const table_sift *s, uint64_t first, uint64_t all,
+static bool goes_on(dzo_status status) {
+  return status == DZO_OK || status == DZO_E_MEMORY || status == DZO_E_CANCELLED;
+}
+
+/* How much is left: in any order erases and stores, by position only others. */
+typedef struct sift_rest {
+  uint64_t erases, others;
+} sift_rest;
+
+static dzo_status change(table_gpu *g, const table_sift *s, const sift_rest *rest,
                          dzo_table_batch *part) {
-  DZO_TRY(table_sift_gather(g->unit, g->wide, s));
-  dzo_table_batch erases = rest_of(g, s, DZO_TABLE_ERASE, 0, first),
-                  others = rest_of(g, s, DZO_TABLE_MIXED, first, all - first);
+  uint64_t at = s->stores_at;
+  dzo_table_batch erases = rest_of(g, s, DZO_TABLE_ERASE, 0, rest->erases),
+                  others = rest_of(g, s, DZO_TABLE_MIXED, at, rest->others);
   dzo_status status = run_rest(g, &erases, part, DZO_OK);
-  if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
+  if (!goes_on(status))
     return status;
   g->all_store = !s->ordered;
   status = run_rest(g, &others, part, status);
-  if (status != DZO_OK && status != DZO_E_MEMORY && status != DZO_E_CANCELLED)
+  if (!goes_on(status))
     return status;
-  DZO_TRY(table_sift_deliver(g->unit, g->wide, s, all));
+  DZO_TRY(table_sift_deliver(g->unit, g->wide, s, 0, rest->erases));
+  DZO_TRY(table_sift_deliver(g->unit, g->wide, s, at, rest->others));
   return status;
 }
 
-/* The finds. DZO_E_MEMORY: nothing is changed. */
-static dzo_status answer_finds(table_gpu *g, table_sift *s, uint64_t *first, uint64_t *all) {
-  void *workspace, *box;
-  DZO_TRY(dzo_unit_mailbox(g->unit, &box));
-  DZO_TRY(dzo_unit_workspace(g->unit, table_sift_place(g->unit, s, NULL), &workspace));
-  table_sift_place(g->unit, s, workspace);
-  uint32_t *sums = box;
+static dzo_status take_rest(table_gpu *g, table_sift *s, uint64_t count) {
+  DZO_TRY(table_gpu_take_buffers(g, table_sift_place_rest(s, g->wide, count, NULL)));
+  table_sift_place_rest(s, g->wide, count, g->buffers);
+  return DZO_OK;
+}
+
+static dzo_status sift_any(table_gpu *g, table_sift *s, sift_rest *rest) {
+  uint64_t erases = g->erases < s->count ? g->erases : s->count,
+           stores = g->stores < s->count ? g->stores : s->count;
+  uint64_t *cursor;
+  DZO_TRY(dzo_unit_mailbox(g->unit, (void **)&cursor));
+  DZO_TRY(take_rest(g, s, erases + stores));
+  s->stores_at = (uint32_t)erases;
   DZO_TRY(table_gpu_zero_counters(g));
-  DZO_TRY(table_sift_finds(g->unit, &g->t, g->wide, s, g->counters));
-  DZO_TRY(dzo_unit_copy(g->unit, 0, &sums[0], s->places + s->blocks, sizeof *sums));
-  DZO_TRY(dzo_unit_copy(g->unit, 0, &sums[1], s->places + 2 * (uint64_t)s->blocks, sizeof *sums));
+  DZO_TRY(table_sift_any(g->unit, &g->t, g->wide, s, g->counters));
+  DZO_TRY(dzo_unit_copy(g->unit, 0, cursor, s->cursor, sizeof *s->cursor));
   DZO_TRY(table_gpu_read_counters(g));
   DZO_TRY(dzo_unit_wait(g->unit, 0));
-  *first = sums[0];
-  *all = sums[1];
-  DZO_TRY(table_gpu_take_buffers(g, table_sift_place_rest(s, g->wide, *all, NULL)));
-  table_sift_place_rest(s, g->wide, *all, g->buffers);
+  *rest = (sift_rest){*cursor & UINT32_MAX, *cursor >> 32};
   return DZO_OK;
+}
+
+static dzo_status sift_ordered(table_gpu *g, table_sift *s, sift_rest *rest) {
+  uint32_t *sum;
+  DZO_TRY(dzo_unit_mailbox(g->unit, (void **)&sum));
+  DZO_TRY(table_gpu_zero_counters(g));
+  DZO_TRY(table_sift_ordered(g->unit, &g->t, g->wide, s, g->counters));
+  DZO_TRY(dzo_unit_copy(g->unit, 0, sum, s->places + s->blocks, sizeof *sum));
+  DZO_TRY(table_gpu_read_counters(g));
+  DZO_TRY(dzo_unit_wait(g->unit, 0));
+  *rest = (sift_rest){0, *sum};
+  DZO_TRY(take_rest(g, s, *sum));
+  return table_sift_gather(g->unit, g->wide, s);
+}
+
+/* The finds, and what is left. DZO_E_MEMORY: nothing is changed. */
+static dzo_status sift(table_gpu *g, table_sift *s, sift_rest *rest) {
+  void *workspace;
+  DZO_TRY(dzo_unit_workspace(g->unit, table_sift_place(g->unit, s, NULL), &workspace));
+  table_sift_place(g->unit, s, workspace);
+  return s->ordered ? sift_ordered(g, s, rest) : sift_any(g, s, rest);
 }
 
 static dzo_status sift_part(table_gpu *g, dzo_table_batch *part) {
@@ -100,15 +132,15 @@ static dzo_status sift_part(table_gpu *g, dzo_table_batch *part) {
                   .codes = part->operations,
                   .results = part->results,
                   .answers = part->answers};
-  uint64_t first, all;
-  dzo_status status = answer_finds(g, &s, &first, &all);
+  sift_rest rest;
+  dzo_status status = sift(g, &s, &rest);
   if (status == DZO_E_MEMORY) {
     g->context->message[0] = '\0';
     return table_gpu_run_resident(g, part);
   }
   DZO_TRY(status);
   part->found = g->seen->found;
-  return all > 0 ? change(g, &s, first, all, part) : DZO_OK;
+  return change(g, &s, &rest, part);
 }
 
 dzo_status table_sift_run(table_gpu *g, dzo_table_batch *batch) {

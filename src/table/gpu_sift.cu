@@ -27,15 +27,12 @@ static __device__ __forceinline__ filter_place place_in_filter(W mixed, u32 word
   return {__umulhi(x, words), 1u << (y >> 27) | 1u << (y >> 22 & 31)};
 }
 
-/* Keys that are changed often are looked up before, so that not all wait for one word. A thread
- * takes several queries, so that their loads are on their way together. */
+/* A thread takes several queries, so that their loads are on their way together. */
 template <typename W>
 static __global__ void __launch_bounds__(THREADS) sift_note(table_sift s, u64 mix) {
   u32 first = blockIdx.x * THREADS * EACH + threadIdx.x;
   bool changes[EACH];
   W keys[EACH] = {};
-  filter_place at[EACH];
-  u32 there[EACH];
 #pragma unroll
   for (u32 k = 0; k < EACH; k++)
     changes[k] =
@@ -46,20 +43,10 @@ static __global__ void __launch_bounds__(THREADS) sift_note(table_sift s, u64 mi
       keys[k] = __ldcs((const W *)s.keys + first + k * THREADS);
 #pragma unroll
   for (u32 k = 0; k < EACH; k++) {
-    at[k] = place_in_filter(table_mixed(keys[k], mix), s.filter_words);
-    there[k] = changes[k] ? dzo_load_shared(s.filter + at[k].word) : at[k].bits;
+    filter_place at = place_in_filter(table_mixed(keys[k], mix), s.filter_words);
+    if (changes[k])
+      atomicOr(s.filter + at.word, at.bits);
   }
-#pragma unroll
-  for (u32 k = 0; k < EACH; k++)
-    if ((there[k] & at[k].bits) != at[k].bits)
-      atomicOr(s.filter + at[k].word, at[k].bits);
-}
-
-/* ---- Finds ------------------------------------------------------------------------------------
- */
-
-static __device__ __forceinline__ bool goes_first(const table_sift &s, u32 code) {
-  return code == DZO_TABLE_ERASE && !s.ordered;
 }
 
 /* What a query of the rest is likely to come to; only other answers have to be delivered. */
@@ -68,43 +55,100 @@ static __device__ __forceinline__ uint8_t expected(u32 code) {
                                                                      : DZO_TABLE_INSERTED);
 }
 
-/* What a block leaves, and what it found. All threads. */
-static __device__ __forceinline__ void count_rest(const table_sift &s, bool rest, u32 code,
-                                                  bool found, table_counters *counters) {
-  __shared__ u32 s_first, s_other, s_found;
-  if (threadIdx.x == 0)
-    s_first = s_other = s_found = 0;
-  __syncthreads();
-  u32 votes = __ballot_sync(DZO_WARP_ALL, rest);
-  u32 first = __ballot_sync(DZO_WARP_ALL, rest && goes_first(s, code));
-  u32 finds = __ballot_sync(DZO_WARP_ALL, found);
-  u32 i = blockIdx.x * THREADS + threadIdx.x;
-  if (dzo_lane() == 0) {
-    if (i < s.count)
-      s.rest[i / 32] = votes;
-    if (first != 0)
-      atomicAdd(&s_first, (u32)__popc(first));
-    if (votes != first)
-      atomicAdd(&s_other, (u32)__popc(votes & ~first));
-    if (finds != 0)
-      atomicAdd(&s_found, (u32)__popc(finds));
-  }
-  __syncthreads();
-  if (threadIdx.x != 0)
-    return;
-  s.places[blockIdx.x] = s_first;
-  s.places[s.blocks + blockIdx.x] = s_other;
-  if (blockIdx.x == 0)
-    s.places[2 * s.blocks] = 0;
-  if (s_found > 0)
-    atomicAdd((u64 *)&counters->found, (u64)s_found);
+static __device__ __forceinline__ void put_answer(const table_sift &s, u32 i, bool rest, u32 code,
+                                                  bool found) {
+  if (s.answers != NULL)
+    __stcs(s.answers + i, rest    ? expected(code)
+                          : found ? (uint8_t)DZO_TABLE_FOUND
+                                  : (uint8_t)DZO_TABLE_ABSENT);
 }
 
-/* The filter should stay in the second-level cache. */
-template <typename W, int S, bool ORDERED>
+/* What the block's warps bring, of those before this one; and the sum of all. */
+static __device__ __forceinline__ u32 before_warp(const u32 *s_counts, u32 *sum) {
+  u32 before = 0, all = 0;
+#pragma unroll
+  for (u32 w = 0; w < WARPS; w++) {
+    before += w < threadIdx.x / 32 ? s_counts[w] : 0;
+    all += s_counts[w];
+  }
+  *sum = all;
+  return before;
+}
+
+static __device__ __forceinline__ void put_rest(const table_sift &s, u32 to, u32 i, u32 code) {
+  s.from[to] = i;
+  s.rest_codes[to] = (uint8_t)code;
+}
+
+/* ---- In any order -----------------------------------------------------------------------------
+ */
+
+/* Room in the rest is asked for before the finds look, and needed after. */
+template <typename W, int S>
 static __global__ void __launch_bounds__(THREADS)
-    sift_finds(table_layout t, table_sift s, table_counters *counters) {
-  u32 i = blockIdx.x * THREADS + threadIdx.x, code = DZO_TABLE_FIND;
+    sift_any(table_layout t, table_sift s, table_counters *counters) {
+  __shared__ u32 s_erases[WARPS], s_stores[WARPS], s_finds[WARPS], s_base[2];
+  u32 i = blockIdx.x * THREADS + threadIdx.x, code = DZO_TABLE_FIND, sums[3];
+  W key = 0, value = 0;
+  if (i < s.count) {
+    code = __ldcs(s.codes + i);
+    key = __ldcs((const W *)s.keys + i);
+  }
+  bool erase = code == DZO_TABLE_ERASE, store = code != DZO_TABLE_FIND && !erase, found = false;
+  u32 erases = __ballot_sync(DZO_WARP_ALL, erase), stores = __ballot_sync(DZO_WARP_ALL, store);
+  if (dzo_lane() == 0) {
+    s_erases[threadIdx.x / 32] = (u32)__popc(erases);
+    s_stores[threadIdx.x / 32] = (u32)__popc(stores);
+  }
+  __syncthreads();
+  u32 to = before_warp(erase ? s_erases : s_stores, &sums[0]) +
+           (u32)__popc((erase ? erases : stores) & dzo_lanes_below());
+  u64 base = 0;
+  if (threadIdx.x == 0) {
+    (void)before_warp(s_erases, &sums[0]);
+    (void)before_warp(s_stores, &sums[1]);
+    base = atomicAdd((u64 *)s.cursor, (u64)sums[1] << 32 | sums[0]);
+  }
+  if (i < s.count && !erase && !store) {
+    found = table_get<W, S, false>(t, table_mixed(key, t.mix), &value);
+    if (s.results != NULL)
+      __stcs((W *)s.results + i, found ? value : 0);
+  }
+  if (i < s.count)
+    put_answer(s, i, erase || store, code, found);
+  if (store && s.values != NULL)
+    value = __ldcs((const W *)s.values + i);
+  u32 finds = __ballot_sync(DZO_WARP_ALL, found);
+  if (dzo_lane() == 0)
+    s_finds[threadIdx.x / 32] = (u32)__popc(finds);
+  if (threadIdx.x == 0) {
+    s_base[0] = (u32)base;
+    s_base[1] = s.stores_at + (u32)(base >> 32);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    (void)before_warp(s_finds, &sums[2]);
+    if (sums[2] > 0)
+      atomicAdd((u64 *)&counters->found, (u64)sums[2]);
+  }
+  if (!erase && !store)
+    return;
+  to += s_base[erase ? 0 : 1];
+  put_rest(s, to, i, code);
+  ((W *)s.rest_keys)[to] = key;
+  if (store)
+    ((W *)s.rest_values)[to] = value;
+}
+
+/* ---- By position ------------------------------------------------------------------------------
+ */
+
+/* The filter should stay in the second-level cache. */
+template <typename W, int S>
+static __global__ void __launch_bounds__(THREADS)
+    sift_ordered(table_layout t, table_sift s, table_counters *counters) {
+  __shared__ u32 s_rest[WARPS], s_finds[WARPS];
+  u32 i = blockIdx.x * THREADS + threadIdx.x, code = DZO_TABLE_FIND, sums[2];
   bool rest = false, found = false;
   if (i < s.count) {
     code = __ldcs(s.codes + i);
@@ -112,73 +156,67 @@ static __global__ void __launch_bounds__(THREADS)
   }
   if (i < s.count && !rest) {
     W key = table_mixed(__ldcs((const W *)s.keys + i), t.mix), value = 0;
-    if (ORDERED) {
-      filter_place at = place_in_filter(key, s.filter_words);
-      rest = (dzo_load_shared(s.filter + at.word) & at.bits) == at.bits;
-    }
-    found = !rest && table_get<W, S, ORDERED>(t, key, &value);
+    filter_place at = place_in_filter(key, s.filter_words);
+    rest = (dzo_load_shared(s.filter + at.word) & at.bits) == at.bits;
+    found = !rest && table_get<W, S, true>(t, key, &value);
     if (!rest && s.results != NULL)
       __stcs((W *)s.results + i, found ? value : 0);
   }
-  if (i < s.count && s.answers != NULL)
-    __stcs(s.answers + i, rest    ? expected(code)
-                          : found ? (uint8_t)DZO_TABLE_FOUND
-                                  : (uint8_t)DZO_TABLE_ABSENT);
-  count_rest(s, rest, code, found, counters);
-}
-
-/* ---- The rest ---------------------------------------------------------------------------------
- */
-
-/* Where a block's queries of the rest stand in it, and their codes: those that go first from the
- * front, the others from the back. All lanes of a warp; how many there are of each. */
-static __device__ __forceinline__ void list_rest(const table_sift &s, u32 begin, uint16_t *s_items,
-                                                 u32 *first, u32 *others) {
-  u32 at = begin + dzo_lane() * 32, words = 0;
-  if (dzo_lane() < WARPS && at < s.count)
-    words = s.rest[at / 32];
-  *first = *others = 0;
-#pragma unroll
-  for (u32 k = 0; k < WARPS; k++) {
-    u32 word = __shfl_sync(DZO_WARP_ALL, words, (int)k), place = k * 32 + dzo_lane(), code = 0;
-    bool rest = (word >> dzo_lane() & 1) != 0;
-    if (rest)
-      code = s.codes[begin + place];
-    u32 votes = __ballot_sync(DZO_WARP_ALL, rest && goes_first(s, code));
-    u32 below = word & ~votes & dzo_lanes_below();
-    if ((votes >> dzo_lane() & 1) != 0)
-      s_items[*first + (u32)__popc(votes & dzo_lanes_below())] = (uint16_t)(code << 8 | place);
-    else if (rest)
-      s_items[THREADS - 1 - *others - (u32)__popc(below)] = (uint16_t)(code << 8 | place);
-    *first += (u32)__popc(votes);
-    *others += (u32)__popc(word & ~votes);
+  if (i < s.count)
+    put_answer(s, i, rest, code, found);
+  u32 votes = __ballot_sync(DZO_WARP_ALL, rest), finds = __ballot_sync(DZO_WARP_ALL, found);
+  if (dzo_lane() == 0) {
+    s_rest[threadIdx.x / 32] = (u32)__popc(votes);
+    s_finds[threadIdx.x / 32] = (u32)__popc(finds);
+    if (i < s.count)
+      s.rest[i / 32] = votes;
   }
-  __syncwarp();
+  __syncthreads();
+  if (threadIdx.x != 0)
+    return;
+  (void)before_warp(s_rest, &sums[0]);
+  (void)before_warp(s_finds, &sums[1]);
+  s.places[blockIdx.x] = sums[0];
+  if (blockIdx.x == 0)
+    s.places[s.blocks] = 0;
+  if (sums[1] > 0)
+    atomicAdd((u64 *)&counters->found, (u64)sums[1]);
 }
 
-/* What a block left, a warp gathers. */
+/* What a block left, a warp gathers: where it stands first, so that all lanes have something to do
+ * then. */
 template <typename W> static __global__ void __launch_bounds__(THREADS) sift_gather(table_sift s) {
-  __shared__ uint16_t s_items[WARPS][THREADS];
-  u32 block = blockIdx.x * WARPS + threadIdx.x / 32, begin = block * THREADS, first, others;
-  uint16_t *items = s_items[threadIdx.x / 32];
+  __shared__ uint8_t s_items[WARPS][THREADS];
+  u32 block = blockIdx.x * WARPS + threadIdx.x / 32, begin = block * THREADS, count = 0;
+  uint8_t *items = s_items[threadIdx.x / 32];
   if (block >= s.blocks)
     return;
-  list_rest(s, begin, items, &first, &others);
-  u32 to_first = s.places[block], to_others = s.places[s.blocks + block] - first;
-  for (u32 j = dzo_lane(); j < first + others; j += 32) {
-    u32 item = items[j < first ? j : THREADS - 1 - (j - first)], i = begin + (item & 0xff);
-    u32 to = (j < first ? to_first : to_others) + j;
-    s.from[to] = i;
-    s.rest_codes[to] = (uint8_t)(item >> 8);
+  u32 words = 0;
+  if (dzo_lane() < WARPS && begin + dzo_lane() * 32 < s.count)
+    words = s.rest[begin / 32 + dzo_lane()];
+#pragma unroll
+  for (u32 k = 0; k < WARPS; k++) {
+    u32 word = __shfl_sync(DZO_WARP_ALL, words, (int)k);
+    if ((word >> dzo_lane() & 1) != 0)
+      items[count + (u32)__popc(word & dzo_lanes_below())] = (uint8_t)(k * 32 + dzo_lane());
+    count += (u32)__popc(word);
+  }
+  __syncwarp();
+  for (u32 j = dzo_lane(); j < count; j += 32) {
+    u32 i = begin + items[j], to = s.places[block] + j, code = s.codes[i];
+    put_rest(s, to, i, code);
     ((W *)s.rest_keys)[to] = ((const W *)s.keys)[i];
     ((W *)s.rest_values)[to] = s.values != NULL ? ((const W *)s.values)[i] : 0;
   }
 }
 
+/* ---- Answers ----------------------------------------------------------------------------------
+ */
+
 template <typename W>
-static __global__ void __launch_bounds__(THREADS) sift_deliver(table_sift s, u32 count) {
-  u32 i = blockIdx.x * THREADS + threadIdx.x;
-  if (i >= count)
+static __global__ void __launch_bounds__(THREADS) sift_deliver(table_sift s, u32 first, u32 end) {
+  u32 i = first + blockIdx.x * THREADS + threadIdx.x;
+  if (i >= end)
     return;
   u32 code = s.rest_codes[i];
   bool answer = s.answers != NULL && s.rest_answers[i] != expected(code);
@@ -205,12 +243,14 @@ static void *take(void *memory, uint64_t *used, uint64_t bytes) {
 uint64_t table_sift_place(dzo_unit *unit, table_sift *s, void *memory) {
   uint64_t used = 0, words = ((uint64_t)s->count + 31) / 32;
   s->blocks = (s->count + THREADS - 1) / THREADS;
-  s->filter_words = s->ordered ? (u32)(words * FILTER_BITS) : 0;
+  s->cursor = (uint64_t *)take(memory, &used, sizeof *s->cursor);
+  if (!s->ordered)
+    return used;
+  s->filter_words = (u32)(words * FILTER_BITS);
   s->filter = (u32 *)take(memory, &used, (uint64_t)s->filter_words * sizeof(u32));
   s->rest = (u32 *)take(memory, &used, words * sizeof(u32));
-  uint64_t counts = 2 * (uint64_t)s->blocks + 1;
-  s->places = (u32 *)take(memory, &used, counts * sizeof(u32));
-  s->scratch_bytes = dzo_gpu_sum_bytes(unit, counts);
+  s->places = (u32 *)take(memory, &used, ((uint64_t)s->blocks + 1) * sizeof(u32));
+  s->scratch_bytes = dzo_gpu_sum_bytes(unit, (uint64_t)s->blocks + 1);
   s->scratch = take(memory, &used, s->scratch_bytes);
   return used;
 }
@@ -226,34 +266,45 @@ uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *m
   return used;
 }
 
-template <typename W, int S>
-static dzo_status finds(dzo_unit *unit, const table_layout *t, const table_sift *s,
-                        table_counters *counters) {
-  if (s->ordered) {
-    DZO_TRY(dzo_unit_fill(unit, 0, s->filter, 0, (uint64_t)s->filter_words * sizeof(u32)));
-    DZO_TRY(DZO_LAUNCH(unit, 0, sift_note<W>, (s->blocks + EACH - 1) / EACH, THREADS, *s, t->mix));
-    DZO_TRY(DZO_LAUNCH(unit, 0, (sift_finds<W, S, true>), s->blocks, THREADS, *t, *s, counters));
-  } else {
-    DZO_TRY(DZO_LAUNCH(unit, 0, (sift_finds<W, S, false>), s->blocks, THREADS, *t, *s, counters));
-  }
-  return dzo_gpu_exclusive_sum_u32(unit, 0, s->scratch, s->scratch_bytes, s->places, s->places,
-                                   2 * (uint64_t)s->blocks + 1);
+dzo_status table_sift_any(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                          table_counters *c) {
+  DZO_TRY(dzo_unit_fill(unit, 0, s->cursor, 0, sizeof *s->cursor));
+  if (t->bucket_slots == 4)
+    return wide ? DZO_LAUNCH(unit, 0, (sift_any<u64, 4>), s->blocks, THREADS, *t, *s, c)
+                : DZO_LAUNCH(unit, 0, (sift_any<u32, 4>), s->blocks, THREADS, *t, *s, c);
+  return wide ? DZO_LAUNCH(unit, 0, (sift_any<u64, 8>), s->blocks, THREADS, *t, *s, c)
+              : DZO_LAUNCH(unit, 0, (sift_any<u32, 8>), s->blocks, THREADS, *t, *s, c);
 }
 
-dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
-                            table_counters *counters) {
+template <typename W, int S>
+static dzo_status ordered(dzo_unit *unit, const table_layout *t, const table_sift *s,
+                          table_counters *counters) {
+  DZO_TRY(dzo_unit_fill(unit, 0, s->filter, 0, (uint64_t)s->filter_words * sizeof(u32)));
+  DZO_TRY(DZO_LAUNCH(unit, 0, sift_note<W>, (s->blocks + EACH - 1) / EACH, THREADS, *s, t->mix));
+  DZO_TRY(DZO_LAUNCH(unit, 0, (sift_ordered<W, S>), s->blocks, THREADS, *t, *s, counters));
+  return dzo_gpu_exclusive_sum_u32(unit, 0, s->scratch, s->scratch_bytes, s->places, s->places,
+                                   (uint64_t)s->blocks + 1);
+}
+
+dzo_status table_sift_ordered(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                              table_counters *counters) {
   if (t->bucket_slots == 4)
-    return wide ? finds<u64, 4>(unit, t, s, counters) : finds<u32, 4>(unit, t, s, counters);
-  return wide ? finds<u64, 8>(unit, t, s, counters) : finds<u32, 8>(unit, t, s, counters);
+    return wide ? ordered<u64, 4>(unit, t, s, counters) : ordered<u32, 4>(unit, t, s, counters);
+  return wide ? ordered<u64, 8>(unit, t, s, counters) : ordered<u32, 8>(unit, t, s, counters);
 }
 
 dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s) {
-  return wide ? DZO_LAUNCH(unit, 0, sift_gather<u64>, (s->blocks + WARPS - 1) / WARPS, THREADS, *s)
-              : DZO_LAUNCH(unit, 0, sift_gather<u32>, (s->blocks + WARPS - 1) / WARPS, THREADS, *s);
+  u32 blocks = (s->blocks + WARPS - 1) / WARPS;
+  return wide ? DZO_LAUNCH(unit, 0, sift_gather<u64>, blocks, THREADS, *s)
+              : DZO_LAUNCH(unit, 0, sift_gather<u32>, blocks, THREADS, *s);
 }
 
-dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count) {
+dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t first,
+                              uint64_t count) {
   u64 blocks = (count + THREADS - 1) / THREADS;
-  return wide ? DZO_LAUNCH(unit, 0, sift_deliver<u64>, blocks, THREADS, *s, (u32)count)
-              : DZO_LAUNCH(unit, 0, sift_deliver<u32>, blocks, THREADS, *s, (u32)count);
+  u32 begin = (u32)first, end = (u32)(first + count);
+  if (count == 0)
+    return DZO_OK;
+  return wide ? DZO_LAUNCH(unit, 0, sift_deliver<u64>, blocks, THREADS, *s, begin, end)
+              : DZO_LAUNCH(unit, 0, sift_deliver<u32>, blocks, THREADS, *s, begin, end);
 }

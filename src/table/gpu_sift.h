@@ -26,16 +26,17 @@ typedef struct table_sift {
   void *results;    /* [count] words; NULL: not wanted */
   uint8_t *answers; /* [count]; NULL: not wanted */
   /* In the workspace, by table_sift_place(). */
-  uint32_t *filter; /* [filter_words], if ordered */
+  uint64_t *cursor; /* in any order: how many erases are left (the lower half), and stores */
+  uint32_t *filter; /* by position: [filter_words] */
   uint32_t filter_words;
   uint32_t *rest;   /* a bit for each query that is left */
   uint32_t blocks;  /* queries are taken by blocks of threads */
-  uint32_t *places; /* [2 * blocks + 1] where each block's erases go in the rest and, behind all of
-                     * those, its other queries; if ordered, all are others. The last: how many
-                     * there are */
+  uint32_t *places; /* [blocks + 1] where each block's go in the rest; the last: how many */
   void *scratch;
   uint64_t scratch_bytes;
-  /* The rest, in order of position, by table_sift_place_rest(). */
+  /* The rest, by table_sift_place_rest(): by position as it was in the batch; in any order erases
+   * from the front, and stores from `stores_at` on. */
+  uint32_t stores_at;
   uint32_t *from; /* position in the batch */
   void *rest_keys, *rest_values, *rest_results;
   uint8_t *rest_codes, *rest_answers;
@@ -45,15 +46,18 @@ typedef struct table_sift {
 uint64_t table_sift_place(dzo_unit *unit, table_sift *s, void *memory);
 uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *memory);
 
-/* Answers finds, adds to counters->found, and fills rest[] and places[]. The answers of the rest
- * become what they are likely to be. */
-dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
-                            table_counters *counters);
-/* Fills from[], keys, values and codes of the rest. */
+/* Both answer finds and add to counters->found; the answers of the rest become what they are likely
+ * to be. In any order, the rest must have its place, and is gathered. By position, rest[] and
+ * places[] are filled, and it is gathered by the third. */
+dzo_status table_sift_any(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                          table_counters *counters);
+dzo_status table_sift_ordered(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                              table_counters *counters);
 dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s);
-/* Answers of the `count` queries of the rest, where they are others than those, and results of
- * finds to where they belong. */
-dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count);
+/* Answers of queries first .. first + count - 1 of the rest, where they are others than those, and
+ * results of finds to where they belong. */
+dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t first,
+                              uint64_t count);
 
 #ifdef __cplusplus
 }

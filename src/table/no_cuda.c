@@ -252,8 +252,14 @@ uint64_t table_sift_place_rest(table_sift *s, bool wide, uint64_t count, void *m
   return 0;
 }
 
-dzo_status table_sift_finds(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
-                            table_counters *counters) {
+dzo_status table_sift_any(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                          table_counters *counters) {
+  (void)t, (void)wide, (void)s, (void)counters;
+  return missing(unit);
+}
+
+dzo_status table_sift_ordered(dzo_unit *unit, const table_layout *t, bool wide, const table_sift *s,
+                              table_counters *counters) {
   (void)t, (void)wide, (void)s, (void)counters;
   return missing(unit);
 }
@@ -263,8 +269,9 @@ dzo_status table_sift_gather(dzo_unit *unit, bool wide, const table_sift *s) {
   return missing(unit);
 }
 
-dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t count) {
-  (void)wide, (void)s, (void)count;
+dzo_status table_sift_deliver(dzo_unit *unit, bool wide, const table_sift *s, uint64_t first,
+                              uint64_t count) {
+  (void)wide, (void)s, (void)first, (void)count;
   return missing(unit);
 }
 
