@@ -29,6 +29,7 @@ template <typename T> static __device__ void fill(T *words, u64 count, T x) {
 template <typename W>
 static __global__ void __launch_bounds__(THREADS)
     left_clear(table_layout t, table_direct d, bool met_too) {
+  dzo_after_previous();
   u32 left = count_left(d, met_too);
   if (left == 0)
     return;
@@ -48,6 +49,7 @@ static __global__ void __launch_bounds__(THREADS)
 template <typename W>
 static __global__ void __launch_bounds__(THREADS)
     left_note(table_layout t, table_direct d, bool met_too) {
+  dzo_after_previous();
   u32 left = count_left(d, met_too);
   place_set(&d, sizeof(W) == 8, left);
   for (u32 n = blockIdx.x * THREADS + threadIdx.x; n < left; n += gridDim.x * THREADS) {
@@ -66,52 +68,34 @@ template <typename W> static __device__ W value_of(const table_direct &d, u32 en
 }
 
 /* The first query of each key brings it in; is this one it? */
-template <typename W>
-static __device__ bool is_first(const table_layout &t, const table_direct &d, u32 i,
-                                typename table_word<W>::slot *pair) {
+template <typename W, int S>
+static __device__ bool bring_in(const table_layout &t, const table_direct &d, u32 i, int steps) {
   W key = table_direct_key<W>(t, d, i);
   u32 entry = table_set_find<W>(d.set, key);
   bool first = table_set_first(d.set, entry, key) == i;
   if (d.answers != NULL)
     d.answers[i] = first ? DZO_TABLE_INSERTED : DZO_TABLE_FOUND;
-  if (first)
-    *pair = table_slot_of(value_of<W>(d, entry, i), key);
-  return first;
+  if (!first)
+    return false;
+  typename table_word<W>::slot pair = table_slot_of(value_of<W>(d, entry, i), key);
+  if (!table_direct_walk<W, S>(t, d, &pair, steps)) {
+    u64 to = atomicAdd((u64 *)&d.counters->spilled, 1ull);
+    ((typename table_word<W>::slot *)d.spill)[to] = pair;
+  }
+  return true;
 }
 
-template <typename W>
-static __device__ void spill_pair(const table_direct &d, typename table_word<W>::slot pair) {
-  u64 to = atomicAdd((u64 *)&d.counters->spilled, 1ull);
-  ((typename table_word<W>::slot *)d.spill)[to] = pair;
-}
-
-/* A thread whose pair has its place takes the next one at once, and does not wait for those of the
- * others of its warp, whose ways are longer. */
 template <typename W, int S>
 static __global__ void __launch_bounds__(WALKERS)
     left_walk(table_layout t, table_direct d, bool met_too) {
+  dzo_after_previous();
   u32 left = count_left(d, met_too), made = 0, others = 0;
-  u32 steps = left > LEAST_CROWD && left > d.count / CROWD ? FEW_STEPS : STEPS;
-  table_walker<W> w = {};
-  bool walks = false;
+  bool crowd = left > LEAST_CROWD && left > d.count / CROWD;
   place_set(&d, sizeof(W) == 8, left);
-  for (u32 n = blockIdx.x * WALKERS + threadIdx.x; walks || n < left;) {
-    typename table_word<W>::slot pair;
-    if (!walks) {
-      walks = is_first<W>(t, d, d.noted[d.count - 1 - n], &pair);
-      made += walks;
-      others += !walks;
-      n += gridDim.x * WALKERS;
-      if (walks)
-        w = table_direct_set_out<W, S>(t, d, pair);
-    }
-    if (walks && table_direct_walk<W, S>(t, &w))
-      walks = false;
-    if (walks && w.steps >= steps) {
-      walks = false;
-      if (!table_direct_give_up<W, S>(t, w))
-        spill_pair<W>(d, w.pair);
-    }
+  for (u32 n = blockIdx.x * WALKERS + threadIdx.x; n < left; n += gridDim.x * WALKERS) {
+    bool first = bring_in<W, S>(t, d, d.noted[d.count - 1 - n], crowd ? FEW_STEPS : STEPS);
+    made += first;
+    others += !first;
   }
   __syncwarp();
   made = __reduce_add_sync(DZO_WARP_ALL, made);
@@ -126,6 +110,7 @@ static __global__ void __launch_bounds__(WALKERS)
 template <int S>
 static __global__ void __launch_bounds__(THREADS)
     left_again(table_layout t, table_direct d, bool met_too) {
+  dzo_after_previous();
   u32 left = count_left(d, met_too);
   place_set(&d, false, left);
   for (u32 n = blockIdx.x * THREADS + threadIdx.x; n < left; n += gridDim.x * THREADS) {
@@ -148,7 +133,7 @@ static dzo_status again(dzo_unit *unit, const table_layout *t, const table_direc
                         bool met_too) {
   if (sizeof(W) == 8 || d->operation != DZO_TABLE_MIXED)
     return DZO_OK;
-  return DZO_LAUNCH(unit, 0, left_again<S>, blocks, THREADS, *t, *d, met_too);
+  return DZO_LAUNCH_CHAINED(unit, 0, left_again<S>, blocks, THREADS, *t, *d, met_too);
 }
 
 static u64 blocks_for(const dzo_unit *unit, u64 count, u64 threads, u64 each) {
@@ -161,9 +146,9 @@ static dzo_status bring_in_left(dzo_unit *unit, const table_layout *t, const tab
                                 u64 most, bool met_too) {
   u64 blocks = blocks_for(unit, most, THREADS, BLOCKS);
   u64 walkers = blocks_for(unit, most, WALKERS, WALKER_BLOCKS);
-  DZO_TRY(DZO_LAUNCH(unit, 0, left_clear<W>, blocks, THREADS, *t, *d, met_too));
-  DZO_TRY(DZO_LAUNCH(unit, 0, left_note<W>, blocks, THREADS, *t, *d, met_too));
-  DZO_TRY(DZO_LAUNCH(unit, 0, (left_walk<W, S>), walkers, WALKERS, *t, *d, met_too));
+  DZO_TRY(DZO_LAUNCH_CHAINED(unit, 0, left_clear<W>, blocks, THREADS, *t, *d, met_too));
+  DZO_TRY(DZO_LAUNCH_CHAINED(unit, 0, left_note<W>, blocks, THREADS, *t, *d, met_too));
+  DZO_TRY(DZO_LAUNCH_CHAINED(unit, 0, (left_walk<W, S>), walkers, WALKERS, *t, *d, met_too));
   return again<W, S>(unit, t, d, blocks, met_too);
 }
 

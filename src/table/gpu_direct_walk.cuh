@@ -55,6 +55,33 @@ static __device__ bool fill_locked(const walk_region<u64> &r, u32 bucket, ulongl
   return free != 0;
 }
 
+/* A place in a full bucket, within it, whose pair may go on to its other bucket; without locks, so
+ * it is only likely. AHEAD of them are looked at at a time. */
+template <typename W, int S>
+static __device__ bool seek_exit(const table_layout &t, const walk_region<W> &r, u32 bucket,
+                                 u32 random, u32 *at, u32 *other) {
+  for (u32 i = 0; i < S; i += AHEAD) {
+    u32 places[AHEAD], others[AHEAD], free[AHEAD];
+#pragma unroll
+    for (u32 k = 0; k < AHEAD; k++) {
+      places[k] = (i + k + random) % S;
+      W key = table_slot_key(dzo_load_stale(r.slots + bucket * S + places[k]));
+      others[k] = key == table_word<W>::FREE ? bucket : other_bucket<W>(t, key, bucket);
+    }
+#pragma unroll
+    for (u32 k = 0; k < AHEAD; k++)
+      free[k] = others[k] != bucket ? look_at<W, S>(r, others[k]).free : 0;
+#pragma unroll
+    for (u32 k = 0; k < AHEAD; k++) {
+      *at = places[k];
+      *other = others[k];
+      if (free[k] != 0)
+        return true;
+    }
+  }
+  return false;
+}
+
 /* The pair of slot `at` of a locked bucket to its other bucket. */
 template <int S>
 static __device__ bool move_on(const table_layout &t, const walk_region<u64> &r, u32 bucket, u32 at,
@@ -68,7 +95,8 @@ static __device__ bool move_on(const table_layout &t, const walk_region<u64> &r,
   return moved;
 }
 
-/* Into a bucket, if it has a free slot. */
+/* Into a bucket, if it has a free slot. Slots are only taken meanwhile, so that one that has none
+ * will not have any. */
 template <int S>
 static __device__ bool fill(const walk_region<u64> &r, u32 bucket, ulonglong2 pair) {
   while (look_at<u64, S>(r, bucket).free != 0) {
@@ -93,110 +121,68 @@ template <int S> static __device__ bool fill(const walk_region<u32> &r, u32 buck
   return false;
 }
 
-/* A pair on its way. Both its buckets are full and stay so: it takes the place of one that may go
- * on to its other bucket. Where all those are full, too, it takes any place, and that pair goes on.
- */
-template <typename W> struct table_walker {
-  typename table_word<W>::slot pair;
-  walk_region<W> r;
-  u32 here, second, random;
-  u32 tried, steps; /* pairs of this bucket; buckets */
-  bool moved;       /* the pair is not the one that it was at first */
-};
-
-template <typename W, int S>
-static __device__ table_walker<W> table_direct_set_out(const table_layout &t, const table_direct &d,
-                                                       typename table_word<W>::slot pair) {
-  W key = table_slot_key(pair);
-  table_direct_place_of<W> p = table_direct_places<W, S>(t, key);
-  walk_region<W> r = {p.region, d.locks, (u64)table_place_of(key, t.regions).region * t.buckets};
-  return {pair, r, p.first, p.second, (u32)key * 0x9e3779b1u >> 20, 0, 0, false};
-}
-
-/* The pair takes the place of one that may go on to its other bucket. False: it could not after
- * all, or the pair is that one now. */
+/* One step in a bucket. True: the pair is placed. With `force`, if it cannot be, it takes the place
+ * of another, which then is *pair, and *bucket that one's other. */
 template <int S>
-static __device__ bool pass_on(const table_layout &t, table_walker<u64> *w, u32 place, u32 other) {
-  if (!try_lock(w->r, w->here))
+static __device__ bool step(const table_layout &t, const walk_region<u64> &r, u32 *bucket,
+                            ulonglong2 *pair, u32 random, bool force) {
+  u32 here = *bucket, at = 0, other = 0;
+  bool exit =
+      look_at<u64, S>(r, here).free == 0 && seek_exit<u64, S>(t, r, here, random, &at, &other);
+  if (!try_lock(r, here))
     return false; /* somebody is there: later */
-  bool moved = move_on<S>(t, w->r, w->here, place, other);
-  if (moved)
-    dzo_store_shared(w->r.slots + w->here * S + place, w->pair);
-  unlock(w->r, w->here);
-  return moved;
-}
-/* A pair of 32-bit words is one word, which nobody needs a lock to exchange. */
-template <int S>
-static __device__ bool pass_on(const table_layout &t, table_walker<u32> *w, u32 place, u32) {
-  w->pair = atomicExch(w->r.slots + w->here * S + place, w->pair);
-  w->here = other_bucket<u32>(t, table_slot_key(w->pair), w->here);
-  w->moved = true;
-  w->tried = 0;
-  w->steps++;
-  return fill<S>(w->r, w->here, w->pair);
-}
-
-/* It takes any place. */
-template <int S>
-static __device__ void displace(const table_layout &t, table_walker<u64> *w, u32 place) {
-  if (!try_lock(w->r, w->here))
-    return;
-  ulonglong2 *victim = w->r.slots + w->here * S + place, old = dzo_load_shared(victim);
-  dzo_store_shared(victim, w->pair);
-  unlock(w->r, w->here);
-  w->pair = old;
-  w->here = other_bucket<u64>(t, old.y, w->here);
-  w->moved = true;
-}
-template <int S>
-static __device__ void displace(const table_layout &t, table_walker<u32> *w, u32 place) {
-  w->pair = atomicExch(w->r.slots + w->here * S + place, w->pair);
-  w->here = other_bucket<u32>(t, table_slot_key(w->pair), w->here);
-  w->moved = true;
-}
-
-/* All of the bucket were tried. */
-template <int S, typename W>
-static __device__ void next_bucket(const table_layout &t, table_walker<W> *w) {
-  w->random = w->random * 1664525u + 1013904223u;
-  if (!w->moved && w->steps == 0)
-    w->here = w->second;
-  else
-    displace<S>(t, w, w->random >> 20 & (S - 1));
-  w->tried = 0;
-  w->steps++;
-}
-
-/* A few looks, all without locks, so that what they tell is only likely: threads of a warp that
- * have pairs on the way make them together. True: the pair has its place. */
-template <typename W, int S>
-static __device__ bool table_direct_walk(const table_layout &t, table_walker<W> *w) {
-  u32 places[AHEAD], others[AHEAD], free[AHEAD];
-#pragma unroll
-  for (int k = 0; k < AHEAD; k++) {
-    places[k] = (w->tried + (u32)k + w->random) % S;
-    W key = table_slot_key(dzo_load_stale(w->r.slots + w->here * S + places[k]));
-    others[k] = key == table_word<W>::FREE ? w->here : other_bucket<W>(t, key, w->here);
+  bool placed = fill_locked<S>(r, here, *pair);
+  if (!placed && exit && move_on<S>(t, r, here, at, other)) {
+    dzo_store_shared(r.slots + here * S + at, *pair);
+    placed = true;
+  } else if (!placed && force && !exit) {
+    ulonglong2 *victim = r.slots + here * S + random % S, old = dzo_load_shared(victim);
+    dzo_store_shared(victim, *pair);
+    *pair = old;
+    *bucket = other_bucket<u64>(t, old.y, here);
   }
-#pragma unroll
-  for (int k = 0; k < AHEAD; k++)
-    free[k] = others[k] != w->here ? look_at<W, S>(w->r, others[k]).free : 0;
-  w->tried += AHEAD;
-  if (free[0] != 0)
-    return pass_on<S>(t, w, places[0], others[0]);
-  if (free[1] != 0)
-    return pass_on<S>(t, w, places[1], others[1]);
-  if (w->tried >= S)
-    next_bucket<S>(t, w);
+  unlock(r, here);
+  return placed;
+}
+
+/* A pair of 32-bit words is one word, which nobody needs a lock to take or to exchange. */
+template <int S>
+static __device__ bool step(const table_layout &t, const walk_region<u32> &r, u32 *bucket,
+                            u64 *pair, u32 random, bool force) {
+  u32 here = *bucket, at = here * S + random % S, other = 0, place;
+  if (fill<S>(r, here, *pair))
+    return true;
+  if (seek_exit<u32, S>(t, r, here, random, &place, &other))
+    at = here * S + place;
+  else if (!force)
+    return false;
+  u64 old = atomicExch(r.slots + at, *pair);
+  u32 key = table_slot_key(old);
+  if (key == table_word<u32>::FREE)
+    return true;
+  *pair = old;
+  *bucket = other_bucket<u32>(t, key, here);
   return false;
 }
 
-/* The last try: none is for the overflow while one of its buckets has a free slot, since there
- * look-ups end. */
+/* False: *pair has no place. */
 template <typename W, int S>
-static __device__ bool table_direct_give_up(const table_layout &t, const table_walker<W> &w) {
-  u32 other = other_bucket<W>(t, table_slot_key(w.pair), w.here);
-  return fill<S>(w.r, w.here, w.pair) || fill<S>(w.r, other, w.pair);
+static __device__ bool table_direct_walk(const table_layout &t, const table_direct &d,
+                                         typename table_word<W>::slot *pair, int steps) {
+  W key = table_slot_key(*pair);
+  table_direct_place_of<W> p = table_direct_places<W, S>(t, key);
+  walk_region<W> r = {p.region, d.locks, (u64)table_place_of(key, t.regions).region * t.buckets};
+  u32 random = (u32)key * 0x9e3779b1u, bucket = p.first;
+  for (int i = 0; i < steps; i++) {
+    random = random * 1664525u + 1013904223u;
+    if (step<S>(t, r, &bucket, pair, random >> 20, i > 0))
+      return true;
+    if (i == 0 && table_slot_key(*pair) == key)
+      bucket = p.second;
+  }
+  /* None is for the overflow while one of its buckets has a free slot, since there look-ups end. */
+  u32 other = other_bucket<W>(t, table_slot_key(*pair), bucket);
+  return fill<S>(r, bucket, *pair) || fill<S>(r, other, *pair);
 }
 
 #endif

@@ -265,6 +265,7 @@ static __device__ u32 place_stashed(const table_region<W> &r, table_region_state
   __syncthreads();
   if (threadIdx.x < 32) {
     u32 stashed = min(state->stashed, (u32)(TABLE_STASH_FULL - TABLE_BLOCK)), kept = 0;
+    __syncwarp(); /* all have read it */
     for (u32 n = 0; n < stashed; n++) {
       table_pair<W> pair = r.slots[table_stash_of(r) + n];
       if (!make_way<W, S>(r, pair) && dzo_lane() == 0)
