@@ -21,6 +21,12 @@ enum { ROUNDS = 12, MOST = 1000, FILL = 3000, FINE = 4, STRIDE = 2 };
 enum { ROUNDS = 30, MOST = 2000, FILL = 8000, FINE = 4, STRIDE = 2 };
 #endif
 
+#if defined(DZO_TEST_TINY) || defined(DZO_TEST_SMALL)
+enum { WALKS = 4000 };
+#else
+enum { WALKS = 1 << 18 };
+#endif
+
 static const table_gpu_sizes straight = {
     .region_slots = 512, .piece = 2500, .host_piece = 700, .direct = UINT64_MAX, .heavy = 100000};
 
@@ -121,6 +127,34 @@ static void full_tables(void **state) {
   fill_up(false, 0.97);
   fill_up(true, 0.9);
   fill_up(true, 0.97);
+}
+
+/* In one batch: many pairs have to move at the same time, and into the same buckets. On a GPU as
+ * many as it has threads. */
+static void many_walks(void **state) {
+  (void)state;
+  static const table_gpu_sizes all = {.direct = UINT64_MAX, .heavy = UINT64_MAX};
+  for (int variant = 0; variant < 4; variant++) {
+    pair_of p =
+        pair_begin_fixed(pair_open_or_skip(), variant & 1, variant & 2 ? 0.95 : 0.8, WALKS, &all);
+    queries q = make_queries(WALKS);
+    for (uint64_t i = 0; i < q.count; i++) {
+      q.keys[i] = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) & pair_mask(&p);
+      q.values[i] = pair_value(&p);
+    }
+    if (variant & 1)
+      for (uint64_t i = 0; i < q.count; i++)
+        q.keys[i] ^= q.keys[i] >> 29;
+    pair_run_both(&p, &q, DZO_TABLE_INSERT, true);
+    pair_run_both(&p, &q, DZO_TABLE_FIND, true);
+    q.count = WALKS / 2;
+    pair_run_both(&p, &q, DZO_TABLE_ERASE, true);
+    pair_run_both(&p, &q, DZO_TABLE_INSERT, false);
+    q.count = WALKS;
+    pair_run_both(&p, &q, DZO_TABLE_FIND, true);
+    free_queries(&q);
+    pair_end(&p);
+  }
 }
 
 /* More than fits is refused, as ever. */
@@ -318,6 +352,7 @@ int main(void) {
       cmocka_unit_test(random_batches_wide),
       cmocka_unit_test(equal_keys),
       cmocka_unit_test(full_tables),
+      cmocka_unit_test(many_walks),
       cmocka_unit_test(overfull_tables),
       cmocka_unit_test(chosen_keys),
       cmocka_unit_test(any_order),
