@@ -57,18 +57,10 @@ typedef struct msf_trees {
   u32 merged, count;
 } msf_trees;
 
-/* One round on them. *taken: the pairs of this thread whose edges are taken, a bit each. False
- * where there was none of any thread. */
-__device__ __forceinline__ bool msf_merge_trees(msf_trees *s, const u64 *word, const uint2 *ends,
-                                                u32 *taken) {
-  u32 x[MSF_PAIRS_EACH], y[MSF_PAIRS_EACH], t = threadIdx.x;
-  if (t < MSF_PAIRED) {
-    s->choice[t] = MSF_NEVER;
-    s->next[t] = t;
-  }
-  if (t == 0)
-    s->merged = 0;
-  __syncthreads();
+/* The first edge that leaves each tree; x, y: the trees of this thread's pairs, equal where there
+ * is no edge to choose. */
+__device__ __forceinline__ void msf_choose_edges(msf_trees *s, const u64 *word, const uint2 *ends,
+                                                 u32 *x, u32 *y) {
 #pragma unroll
   for (u32 j = 0; j < MSF_PAIRS_EACH; j++) {
     x[j] = y[j] = 0;
@@ -81,7 +73,12 @@ __device__ __forceinline__ bool msf_merge_trees(msf_trees *s, const u64 *word, c
     atomicMin(&s->choice[x[j]], word[j]);
     atomicMin(&s->choice[y[j]], word[j]);
   }
-  __syncthreads();
+}
+
+/* Trees become part of those that they chose; the pairs that were chosen, a bit each. */
+__device__ __forceinline__ u32 msf_join_trees(msf_trees *s, const u64 *word, const u32 *x,
+                                              const u32 *y) {
+  u32 taken = 0;
 #pragma unroll
   for (u32 j = 0; j < MSF_PAIRS_EACH; j++) {
     if (x[j] == y[j])
@@ -89,13 +86,32 @@ __device__ __forceinline__ bool msf_merge_trees(msf_trees *s, const u64 *word, c
     bool of_x = s->choice[x[j]] == word[j], of_y = s->choice[y[j]] == word[j];
     if (!of_x && !of_y)
       continue;
-    *taken |= 1u << j;
+    taken |= 1u << j;
     if (of_x && (!of_y || x[j] > y[j])) /* of two that chose each other the smaller stays */
       s->next[x[j]] = y[j];
     else
       s->next[y[j]] = x[j];
-    dzo_store_block(&s->merged, 1u);
   }
+  if (taken != 0)
+    dzo_store_block(&s->merged, 1u);
+  return taken;
+}
+
+/* One round on them. *taken: the pairs of this thread whose edges are taken, a bit each. False
+ * where there was none of any thread. */
+__device__ __forceinline__ bool msf_merge_trees(msf_trees *s, const u64 *word, const uint2 *ends,
+                                                u32 *taken) {
+  u32 x[MSF_PAIRS_EACH], y[MSF_PAIRS_EACH], t = threadIdx.x;
+  if (t < MSF_PAIRED) {
+    s->choice[t] = MSF_NEVER;
+    s->next[t] = t;
+  }
+  if (t == 0)
+    s->merged = 0;
+  __syncthreads();
+  msf_choose_edges(s, word, ends, x, y);
+  __syncthreads();
+  *taken |= msf_join_trees(s, word, x, y);
   __syncthreads();
   bool merged = s->merged != 0;
   u32 root = t < MSF_PAIRED ? s->tree[t] : 0;
