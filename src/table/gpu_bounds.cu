@@ -15,6 +15,8 @@ template <typename W> struct key_at<W, true> {
 template <typename W, bool PAIRS>
 static __device__ u32 first_of(const table_layout &t, const table_batch_run &run, u64 region) {
   u32 begin = 0, end = run.count;
+  if (run.starts != NULL)
+    return region < t.regions ? run.starts[region * run.stride] : end;
   while (begin < end) {
     u32 middle = begin + (end - begin) / 2;
     if (table_place_of(key_at<W, PAIRS>::of(run.items, middle), t.regions).region < region)

@@ -44,9 +44,11 @@ static bool is_medium(const table_gpu *g, int operation, bool ordered, uint64_t 
   return count <= slots / 3 && 5 * (g->pairs + count) <= 3 * slots;
 }
 
-/* Stores of small batches, too, gain by being brought to parts, unless they are very small. */
+/* Stores of small batches, too, gain by being brought to parts, unless they are very small; the
+ * more, the more pairs have to move. */
 static bool is_worth_parts(const table_gpu *g, const table_piece *piece, bool ordered) {
-  return g->sizes.direct == 0 && piece->count >= WORTH_PARTS && !is_cached(g) &&
+  uint64_t worth = 4 * g->pairs > 3 * table_gpu_slots(g) ? WORTH_PARTS / 2 : WORTH_PARTS;
+  return g->sizes.direct == 0 && piece->count >= worth && !is_cached(g) &&
          slots_each(piece->operation, ordered) == SPARSE;
 }
 

@@ -10,18 +10,25 @@
 
 enum { LEAST_SLOTS = 64, FREE_BYTE = 0xff };
 
+/* Of a small table: so many regions as one pass brings a batch to, so that many blocks are at work;
+ * each with so many slots that none gets many more pairs than others. */
+enum { USUAL_REGIONS = 256, ENOUGH_SLOTS = 2048 };
+
 uint64_t table_gpu_capacity(const table_gpu *g) {
   if (g->fixed)
     return g->asked;
   return (uint64_t)((double)table_gpu_slots(g) * g->max_load);
 }
 
-/* Regions of one size, as few as hold the slots. */
+/* Regions of one size, as few as hold the slots; or more, if those are fewer than the GPU works on.
+ */
 static void shape(const table_gpu *g, uint64_t capacity, table_layout *t) {
   uint64_t slots = (uint64_t)((double)capacity / g->max_load) + 1, most = g->sizes.region_slots;
   slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots;
   *t = g->t;
   t->regions = (slots + most - 1) / most;
+  if (t->regions < USUAL_REGIONS && t->bucket_slots == 4 && t->regions < slots / ENOUGH_SLOTS)
+    t->regions = slots / ENOUGH_SLOTS < USUAL_REGIONS ? slots / ENOUGH_SLOTS : USUAL_REGIONS;
   t->buckets =
       (uint32_t)((slots + t->regions * t->bucket_slots - 1) / (t->regions * t->bucket_slots));
 }

@@ -40,7 +40,7 @@ typedef struct table_partition {
   void *values[2];     /* words; values[0]: what is found, in the order of the parts */
   uint8_t *answers[2]; /* the same for answers */
   table_way ways[TABLE_PASSES];
-  uint32_t *offsets;
+  uint32_t *offsets; /* [digits][blocks] of the last pass: where a block's items of a digit begin */
   void *scratch;
   uint64_t scratch_bytes;
   int at; /* which of items and codes holds the result */

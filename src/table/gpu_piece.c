@@ -212,6 +212,10 @@ static dzo_status start_change(table_gpu *g, table_piece *piece) {
   run->items = p->items[p->at];
   run->codes = p->coded ? p->codes[p->at] : NULL;
   run->count = (uint32_t)piece->count;
+  if (p->passes == 1) {
+    run->starts = p->offsets;
+    run->stride = (uint32_t)p->blocks;
+  }
   run->values = p->results ? p->values[0] : NULL;
   run->answers = piece->answers != NULL ? p->answers[0] : NULL;
   run->spill = p->items[p->at ^ 1];

@@ -32,11 +32,13 @@ typedef struct table_counters {
 
 /* A batch at its regions. All arrays are device memory. */
 typedef struct table_batch_run {
-  const void *items;    /* by region, as table_partition_run() leaves them */
-  const uint8_t *codes; /* of a mixed batch */
-  uint32_t *begin;      /* [regions + 1] first item of each region */
-  uint32_t *stop;       /* [regions] first item not worked on, of those touched */
-  uint32_t *list;       /* [the lesser of regions and count] the regions touched */
+  const void *items;      /* by region, as table_partition_run() leaves them */
+  const uint8_t *codes;   /* of a mixed batch */
+  const uint32_t *starts; /* not NULL: starts[i * stride] is the first item of region i */
+  uint32_t stride;
+  uint32_t *begin; /* [regions + 1] first item of each region */
+  uint32_t *stop;  /* [regions] first item not worked on, of those touched */
+  uint32_t *list;  /* [the lesser of regions and count] the regions touched */
   uint32_t count;
   void *values;     /* NULL: not wanted; as items are ordered */
   uint8_t *answers; /* NULL: not wanted */
