@@ -103,15 +103,17 @@ static double estimate_keys(const table_aggregate_sample *s) {
 }
 
 /* As large as the part's keys need, where that is known: small tables leave room for more blocks,
- * which is worth being a bit fuller. */
+ * and twice of it is better where it costs none of them. */
 static uint32_t plan_slots(const dzo_unit *unit, const geometry *g, const table_aggregate *job,
                            uint32_t slot_bytes, uint32_t each) {
-  uint32_t most = g->table_bytes / slot_bytes - 1;
   uint64_t shared = unit->shared_all / AGGREGATE_FEW;
   uint32_t few = shared > 2 * OWN_SHARED ? (uint32_t)((shared - OWN_SHARED) / slot_bytes) - 1 : 0;
-  double keys = job->looked ? estimate_keys(&job->sample) / g->parts : 0, slots = 2 * keys;
-  if (keys > 0 && slots + LEAST_TABLE < most)
-    most = slots + LEAST_TABLE < few || 1.3 * keys > few ? (uint32_t)slots + LEAST_TABLE : few;
+  uint32_t most = g->table_bytes / slot_bytes - 1;
+  double keys = job->looked ? estimate_keys(&job->sample) / g->parts : 0;
+  if (keys > 0 && 4 * keys + LEAST_TABLE < few)
+    most = (uint32_t)(4 * keys) + LEAST_TABLE;
+  else if (keys > 0 && 2 * keys + LEAST_TABLE < most)
+    most = (uint32_t)(2 * keys) + LEAST_TABLE;
   return most - most % each;
 }
 

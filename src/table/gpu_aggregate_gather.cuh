@@ -23,7 +23,6 @@ template <typename Word> struct aggregate_table {
   uint32_t *first;
   uint32_t slots;
   uint32_t begin, end; /* slices of the part that it is for, by the key's next bits */
-  bool whole;          /* all of them */
 };
 
 template <typename Word>
@@ -49,55 +48,43 @@ static __device__ __forceinline__ bool aggregate_is_used(const aggregate_table<W
   return t.keys[slot] != (Word) ~(Word)0;
 }
 
-/* Where a key is in a bucket of 16 bytes; the bucket's size if it is not. */
-static __device__ __forceinline__ uint32_t aggregate_look(const uint32_t *bucket, uint32_t key) {
-  uint4 k = dzo_load_block((const uint4 *)bucket);
-  return k.x == key ? 0 : k.y == key ? 1 : k.z == key ? 2 : k.w == key ? 3 : 4;
-}
-static __device__ __forceinline__ uint32_t aggregate_look(const unsigned long long *bucket,
-                                                          unsigned long long key) {
-  ulonglong2 k = dzo_load_block((const ulonglong2 *)bucket);
-  return k.x == key ? 0 : k.y == key ? 1 : 2;
-}
-
-/* The same, or the first free slot, of one and the same look: between two, others may take the one
- * that was free for the same key. */
-static __device__ __forceinline__ uint32_t aggregate_look(const uint32_t *bucket, uint32_t key,
+/* Where a key is in a bucket of 16 bytes, or the first free slot; the bucket's size if neither. */
+static __device__ __forceinline__ unsigned aggregate_look(const uint32_t *bucket, uint32_t key,
                                                           bool *there) {
+  const uint32_t none = UINT32_MAX;
   uint4 k = dzo_load_block((const uint4 *)bucket);
   *there = k.x == key || k.y == key || k.z == key || k.w == key;
-  uint32_t wanted = *there ? key : UINT32_MAX;
+  uint32_t wanted = *there ? key : none;
   return k.x == wanted ? 0 : k.y == wanted ? 1 : k.z == wanted ? 2 : k.w == wanted ? 3 : 4;
 }
-static __device__ __forceinline__ uint32_t aggregate_look(const unsigned long long *bucket,
+static __device__ __forceinline__ unsigned aggregate_look(const unsigned long long *bucket,
                                                           unsigned long long key, bool *there) {
+  const unsigned long long none = UINT64_MAX;
   ulonglong2 k = dzo_load_block((const ulonglong2 *)bucket);
   *there = k.x == key || k.y == key;
-  unsigned long long wanted = *there ? key : (unsigned long long)UINT64_MAX;
+  unsigned long long wanted = *there ? key : none;
   return k.x == wanted ? 0 : k.y == wanted ? 1 : 2;
 }
 
-/* The slot of a key that was not in bucket `at`, taken for it if it is in none, which *taken
- * counts; `slots` + 1 where there is none. Slots are taken in order and never given up, so two
- * threads cannot take two for one key. */
+/* The key's slot, taken for it if it was not there, which *taken counts; `slots` + 1 where there is
+ * none. Slots are taken in order and never given up, so two threads cannot take two for one key. */
 template <typename Word>
 static __device__ __forceinline__ uint32_t aggregate_slot(const aggregate_table<Word> &t, Word key,
-                                                          uint32_t at, uint32_t *taken) {
+                                                          uint32_t *taken) {
   enum : uint32_t { EACH = 16 / sizeof(Word) };
   const Word none = (Word) ~(Word)0;
   if (key == none) {
     *taken += atomicCAS(&t.keys[t.slots], none, (Word)0) == none;
     return t.slots;
   }
-#pragma unroll 1
-  for (unsigned probe = 0; probe < AGGREGATE_PROBES;) {
+  uint32_t at = __umulhi((uint32_t)key * 0x9e3779b1u, t.slots / EACH) * EACH;
+  for (unsigned probe = 0; probe < AGGREGATE_PROBES; probe++) {
     bool there;
-    uint32_t i = aggregate_look(&t.keys[at], key, &there);
+    unsigned i = aggregate_look(&t.keys[at], key, &there);
     if (there)
       return at + i;
     if (i == EACH) {
       at = at + EACH == t.slots ? 0 : at + EACH;
-      probe++;
       continue;
     }
     Word seen = atomicCAS(&t.keys[at + i], none, key);
@@ -113,19 +100,12 @@ template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
 aggregate_put(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
               Word key, Word value, uint32_t first) {
-  enum : uint32_t { EACH = 16 / sizeof(Word) };
-  if (!t.whole) {
-    uint32_t slice = aggregate_rest(key, s.parts) >> (32 - AGGREGATE_SLICE_BITS);
-    if (slice < t.begin || slice >= t.end)
-      return true;
-  }
-  uint32_t at = __umulhi((uint32_t)key * 0x9e3779b1u, t.slots / EACH) * EACH;
-  uint32_t slot = at + aggregate_look(&t.keys[at], key);
-  if (slot == at + EACH || key == (Word) ~(Word)0) {
-    slot = aggregate_slot(t, key, at, taken);
-    if (slot > t.slots)
-      return false;
-  }
+  uint32_t slice = aggregate_rest(key, s.parts) >> (32 - AGGREGATE_SLICE_BITS);
+  if (slice < t.begin || slice >= t.end)
+    return true;
+  uint32_t slot = aggregate_slot(t, key, taken);
+  if (slot > t.slots)
+    return false;
   aggregate_into_block(s.kind, &t.sums[slot], value);
   if (FIRST)
     atomicMin(&t.first[slot], first);
@@ -152,7 +132,7 @@ template <typename Word, bool FIRST>
 static __device__ __forceinline__ bool
 aggregate_put_runs(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
                    uint32_t *begins, aggregate_run mine) {
-  enum { AT_ONCE = 4 }; /* records of a thread on their way */
+  enum { AT_ONCE = 32 / sizeof(Word) }; /* records of a thread on their way */
   aggregate_sequence q = aggregate_join(begins, mine);
   uint32_t before = 0;
   bool fits = true;
@@ -187,7 +167,7 @@ aggregate_put_runs(const aggregate_state<Word> &s, const aggregate_table<Word> &
 template <typename Word, bool FIRST, unsigned THREADS>
 static __device__ __forceinline__ bool
 aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &t, uint32_t *taken,
-                   bool *full, uint32_t part, uint32_t tiles) {
+                   uint32_t *full, uint32_t part, uint32_t tiles) {
   __shared__ uint32_t begins[THREADS];
   bool fits = true;
   uint32_t first = threadIdx.x & ~31u, *mine = begins + first;
@@ -197,8 +177,8 @@ aggregate_put_part(const aggregate_state<Word> &s, const aggregate_table<Word> &
     next = aggregate_run_of(s, first + THREADS + dzo_lane(), part);
     fits = aggregate_put_runs<Word, FIRST>(s, t, taken, mine, run) && fits;
     if (!fits)
-      dzo_store_block(full, true);
-    if (__any_sync(DZO_WARP_ALL, dzo_load_block(full)))
+      atomicExch(full, 1u);
+    if (__any_sync(DZO_WARP_ALL, dzo_lane() == 0 && atomicOr(full, 0u) != 0))
       break;
   }
   return fits;
@@ -258,7 +238,7 @@ static __global__ void __launch_bounds__(THREADS,
                                          THREADS == AGGREGATE_GATHERERS ? 1 : (int)AGGREGATE_FEW)
     aggregate_gather(aggregate_state<Word> s) {
   DZO_BLOCK_MEMORY(unsigned char, memory);
-  __shared__ bool full;
+  __shared__ uint32_t full;
   __shared__ uint32_t halved;
   uint32_t part = blockIdx.x, passes = 0, tiles = s.counts->rest > 0 ? s.tiles : 0;
   bool hot = aggregate_use_hot(s);
@@ -273,10 +253,9 @@ static __global__ void __launch_bounds__(THREADS,
   while (t.begin < AGGREGATE_SLICES) {
     aggregate_table_clear<Word, FIRST, THREADS>(s, t);
     if (threadIdx.x == 0)
-      full = false;
+      full = 0;
     __syncthreads();
     t.end = t.begin + (AGGREGATE_SLICES >> halved);
-    t.whole = halved == 0;
     uint32_t taken = 0;
     bool fits = !hot || aggregate_put_hot<Word, FIRST, THREADS>(s, t, &taken, part);
     fits = aggregate_put_part<Word, FIRST, THREADS>(s, t, &taken, &full, part, tiles) && fits;
