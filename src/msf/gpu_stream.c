@@ -237,8 +237,8 @@ static void *extra_of(const graph_stream *s) {
 }
 
 static dzo_status open_rows(graph_stream *s) {
-  if (s->ring.filter.loose)
-    s->part = 0;
+  if (s->ring.filter.loose || s->ring.merges > 0)
+    s->part = 0; /* light edges went before, from one end */
   s->ring.filter.both_ends = s->part > 0;
   char *memory = (char *)extra_of(s) + rounded(msf_numbers_bytes(s->graph));
   msf_ends_close(&s->ends);
@@ -421,7 +421,7 @@ static void plan_ends(graph_stream *s, const msf_stream_ways *ways) {
   const dzo_graph *g = s->graph;
   double bytes = (double)g->arcs * (4.0 + s->packer.key_bytes);
   double seconds = bytes / bus_rate(s->ring.unit);
-  if (s->whole_rows == MSF_NEVER || ways->both_ends == MSF_NEVER || s->two_passes || g->arcs == 0)
+  if (s->whole_rows == MSF_NEVER || ways->both_ends == MSF_NEVER || g->arcs == 0)
     return;
   bool worth = msf_ends_time(1, seconds) < seconds && !are_keys_few(g);
   bool is_short =
