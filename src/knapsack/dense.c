@@ -31,8 +31,8 @@ enum {
 #define LONG_CELLS ((uint64_t)1 << 37) /* take longer than to plan sharply, whoever fills them */
 #define EARLY 1e-3                     /* seconds: a plan may take longer than the problem */
 #define LONG 1.0
-#define CPU_RATE 1.2e9 /* cells a second and thread, */
-#define CPU_MOST 6e9   /* and of all */
+#define CPU_RATE 6e8 /* cells a second and thread, */
+#define CPU_MOST 5e9 /* and of all */
 #define GPU_RATE 5e11
 #define CPU_LEVEL 2e-6 /* seconds a level */
 #define GPU_LEVEL 15e-6
