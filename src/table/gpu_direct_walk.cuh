@@ -121,11 +121,12 @@ template <int S> static __device__ bool fill(const walk_region<u32> &r, u32 buck
   return false;
 }
 
-/* One step in a bucket. True: the pair is placed. With `force`, if it cannot be, it takes the place
- * of another, which then is *pair, and *bucket that one's other. */
+/* One step in a bucket, which may be known to be full. True: the pair is placed. With `force`, if
+ * it cannot be, it takes the place of another, which then is *pair, and *bucket that one's other.
+ */
 template <int S>
 static __device__ bool step(const table_layout &t, const walk_region<u64> &r, u32 *bucket,
-                            ulonglong2 *pair, u32 random, bool force) {
+                            ulonglong2 *pair, u32 random, bool, bool force) {
   u32 here = *bucket, at = 0, other = 0;
   bool exit =
       look_at<u64, S>(r, here).free == 0 && seek_exit<u64, S>(t, r, here, random, &at, &other);
@@ -148,9 +149,9 @@ static __device__ bool step(const table_layout &t, const walk_region<u64> &r, u3
 /* A pair of 32-bit words is one word, which nobody needs a lock to take or to exchange. */
 template <int S>
 static __device__ bool step(const table_layout &t, const walk_region<u32> &r, u32 *bucket,
-                            u64 *pair, u32 random, bool force) {
+                            u64 *pair, u32 random, bool full, bool force) {
   u32 here = *bucket, at = here * S + random % S, other = 0, place;
-  if (fill<S>(r, here, *pair))
+  if (!full && fill<S>(r, here, *pair))
     return true;
   if (seek_exit<u32, S>(t, r, here, random, &place, &other))
     at = here * S + place;
@@ -165,7 +166,7 @@ static __device__ bool step(const table_layout &t, const walk_region<u32> &r, u3
   return false;
 }
 
-/* False: *pair has no place. */
+/* For a pair whose buckets are both full. False: *pair has no place. */
 template <typename W, int S>
 static __device__ bool table_direct_walk(const table_layout &t, const table_direct &d,
                                          typename table_word<W>::slot *pair, int steps) {
@@ -173,11 +174,13 @@ static __device__ bool table_direct_walk(const table_layout &t, const table_dire
   table_direct_place_of<W> p = table_direct_places<W, S>(t, key);
   walk_region<W> r = {p.region, d.locks, (u64)table_place_of(key, t.regions).region * t.buckets};
   u32 random = (u32)key * 0x9e3779b1u, bucket = p.first;
+  bool moved = false;
   for (int i = 0; i < steps; i++) {
     random = random * 1664525u + 1013904223u;
-    if (step<S>(t, r, &bucket, pair, random >> 20, i > 0))
+    if (step<S>(t, r, &bucket, pair, random >> 20, !moved, i > 0))
       return true;
-    if (i == 0 && table_slot_key(*pair) == key)
+    moved = moved || table_slot_key(*pair) != key;
+    if (i == 0 && !moved)
       bucket = p.second;
   }
   /* None is for the overflow while one of its buckets has a free slot, since there look-ups end. */
