@@ -109,6 +109,10 @@ static uint32_t plan_slots(const dzo_unit *unit, const geometry *g, const table_
   uint64_t shared = unit->shared_all / AGGREGATE_FEW;
   uint32_t few = shared > 2 * OWN_SHARED ? (uint32_t)((shared - OWN_SHARED) / slot_bytes) - 1 : 0;
   uint32_t most = g->table_bytes / slot_bytes - 1;
+  if (job->into != NULL) { /* a part of more keys does not fit the region either */
+    uint32_t part = job->into->buckets * job->into->bucket_slots / job->times;
+    most = part + part / 2 + LEAST_TABLE < most ? part + part / 2 + LEAST_TABLE : most;
+  }
   double keys = job->looked ? estimate_keys(&job->sample) / g->parts : 0;
   if (keys > 0 && 4 * keys + LEAST_TABLE < few)
     most = (uint32_t)(4 * keys) + LEAST_TABLE;

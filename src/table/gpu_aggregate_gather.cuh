@@ -13,7 +13,7 @@ enum {
   AGGREGATE_FEW = (int)TABLE_THREADS_MOST / 512 >= 3 ? 3 : 2,
   AGGREGATE_SLICE_BITS = 6, /* of a part whose keys do not fit at once */
   AGGREGATE_SLICES = 1 << AGGREGATE_SLICE_BITS,
-  AGGREGATE_PROBES = 32 /* after which a table is taken to be full */
+  AGGREGATE_PROBES = 64 /* after which a table is taken to be full */
 };
 
 /* A table in a block's shared memory. Slots with the key all ones are free; that of the key all
