@@ -347,6 +347,7 @@ static dzo_status merge_counted(msf_ring *ring, bool last) {
   DZO_TRY(dzo_unit_mark(ring->unit, FILTERS, MSF_RING_MERGED));
   ring->known = count < ring->filter.vertices ? count : ring->filter.vertices;
   ring->merges++;
+  ring->merged = ring->filtered;
   ring->due = false;
   return DZO_OK;
 }
@@ -419,7 +420,8 @@ dzo_status msf_ring_merge(msf_ring *ring) {
   return merge_counted(ring, true);
 }
 
-void msf_ring_merge_soon(msf_ring *ring) { ring->due = true; }
+/* Right after a merge there is nothing to do, and how many edges the forest has is not known. */
+void msf_ring_merge_soon(msf_ring *ring) { ring->due |= ring->filtered > ring->merged; }
 
 dzo_status msf_ring_has_room(msf_ring *ring, uint64_t edges, bool *fits) {
   while (most_edges(ring) + edges > ring->filter.shape.capacity) {

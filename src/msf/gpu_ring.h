@@ -61,6 +61,7 @@ typedef struct msf_ring {
   uint64_t open_edges;            /* filtered in the group that is not closed */
   uint64_t enough;                /* edges in the columns that are worth a merge */
   bool due;                       /* a merge is, as soon as it is known of how many edges */
+  uint64_t merged;                /* chunks filtered before the last one */
   uint64_t merges;
   msf_retain_fn retain; /* or NULL; then merges are the caller's */
   void *retain_argument;
@@ -120,7 +121,7 @@ bool msf_ring_left(const msf_ring *ring);
 dzo_status msf_ring_go_on(msf_ring *ring);
 /* Make what has come the forest of itself; no chunk from the back may follow. */
 dzo_status msf_ring_merge(msf_ring *ring);
-/* The same, but of what was filtered by now, and without waiting. */
+/* The same, but of what was filtered by now, and without waiting; if that is anything new. */
 void msf_ring_merge_soon(msf_ring *ring);
 /* Forget all edges. */
 dzo_status msf_ring_restart(msf_ring *ring);
