@@ -12,11 +12,13 @@ enum { THREADS = TABLE_DIRECT_THREADS };
  */
 
 /* Does a query that met its key have to be looked at again? In 64 bits the slot that it met may
- * have no value yet. */
+ * have no value yet, and would get the older one afterwards. */
 template <typename W, int OPERATION>
 static __device__ __forceinline__ bool is_noted(const table_direct &d) {
-  if (OPERATION == DZO_TABLE_INSERT || OPERATION == DZO_TABLE_ASSIGN)
+  if (OPERATION == DZO_TABLE_INSERT)
     return d.ordered;
+  if (OPERATION == DZO_TABLE_ASSIGN)
+    return sizeof(W) == 8 || d.ordered;
   return sizeof(W) == 8 || (d.ordered && d.answers != NULL);
 }
 

@@ -176,7 +176,8 @@ template <typename W, int S>
 static dzo_status settle(dzo_unit *unit, const table_layout *t, table_direct *d,
                          const table_counters *seen) {
   bool wide = sizeof(W) == 8, ordered = has_duplicates(d, seen);
-  bool aggregates = wide && table_set_has_sums(d->operation);
+  bool assigns = d->operation == DZO_TABLE_ASSIGN && !ordered;
+  bool aggregates = wide && (table_set_has_sums(d->operation) || assigns);
   u32 met = (u32)seen->met;
   u64 all = blocks_for(d->count, THREADS), blocks = blocks_for(met, THREADS);
   if (met == 0 || !(ordered || aggregates))

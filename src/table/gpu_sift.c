@@ -72,8 +72,10 @@ static dzo_status change(table_gpu *g, const table_sift *s, const sift_rest *res
   dzo_status status = run_rest(g, &erases, part, DZO_OK);
   if (!goes_on(status))
     return status;
+  bool all_store = g->all_store; /* of the batch, whose next part may have to go as it is */
   g->all_store = !s->ordered;
   status = run_rest(g, &others, part, status);
+  g->all_store = all_store;
   if (!goes_on(status))
     return status;
   DZO_TRY(table_sift_deliver(g->unit, g->wide, s, 0, rest->erases));

@@ -208,6 +208,33 @@ static void any_order(void **state) {
   }
 }
 
+/* Of new keys that are assigned twice, the pair keeps the value of whoever did not make it. */
+static void assign_twice_in_any_order(void **state) {
+  (void)state;
+  enum { KEYS = MOST / 4, TRIES = 8 };
+  for (int wide = 0; wide < 2; wide++) {
+    pair_of p = pair_begin(pair_open_or_skip(), wide, 0.9, &straight);
+    for (int try = 0; try < TRIES; try++) {
+      queries q = make_queries(2 * KEYS);
+      for (uint64_t i = 0; i < q.count; i++) {
+        q.keys[i] = (uint64_t)try * KEYS + i / 2;
+        q.values[i] = i;
+      }
+      dzo_table_batch batch;
+      assert_int_equal(pair_run(&p, &q, DZO_TABLE_ASSIGN, DZO_TABLE_ANY, false, &batch), DZO_OK);
+      assert_int_equal(batch.inserted, KEYS);
+      uint8_t first[KEYS];
+      for (uint64_t k = 0; k < KEYS; k++)
+        first[k] = q.answers[2 * k] == DZO_TABLE_INSERTED;
+      assert_int_equal(pair_run(&p, &q, DZO_TABLE_FIND, 0, false, &batch), DZO_OK);
+      for (uint64_t k = 0; k < KEYS; k++)
+        assert_int_equal(q.results[2 * k], first[k] != 0 ? 2 * k + 1 : 2 * k);
+      free_queries(&q);
+    }
+    pair_end(&p);
+  }
+}
+
 /* A mixed batch in which the order makes no difference: sums, and look-ups of other keys. Of the
  * keys some find both their buckets full, and come several times. */
 static void mixed_in_any_order(void **state) {
@@ -356,6 +383,7 @@ int main(void) {
       cmocka_unit_test(overfull_tables),
       cmocka_unit_test(chosen_keys),
       cmocka_unit_test(any_order),
+      cmocka_unit_test(assign_twice_in_any_order),
       cmocka_unit_test(mixed_in_any_order),
       cmocka_unit_test(no_answers),
       cmocka_unit_test(failing_operations),
