@@ -85,7 +85,7 @@ run_tests() {
 watched=(knapsack_differential knapsack_batch knapsack_dense knapsack_small knapsack_tree
   knapsack_two_list
   table_regions table_differential table_view table_direct gpu_aggregate
-  gpu_stream gpu_solve parity primitives gpu_check gpu_check_damage seed)
+  gpu_ring gpu_stream gpu_solve parity primitives gpu_check gpu_check_damage seed)
 # Where pairs are moved inside a region, blocks lock buckets by bits, and racecheck, which knows
 # barriers only, takes what the locks order for races. The two tests that fill tables to the brim are
 # left out, and the cases of table_regions that crowd regions; the others run the same kernels.

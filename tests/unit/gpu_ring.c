@@ -49,7 +49,8 @@ static int compare_words(const void *a, const void *b) {
 /* Few vertices have many parallel edges, and few kinds of keys make ties of most. */
 static void draw_edges(ordered_edges *e, uint64_t seed, bool wide) {
   random_source random = {seed};
-  uint64_t n = seed % 2 == 0 ? 40 : 1500, kinds = seed % 3 == 0 ? 1 : seed % 3 == 1 ? 3 : 300;
+  static const uint64_t vertices[] = {7, 1500, 40, 1500}, kinds[] = {1, 3, 300};
+  uint64_t n = vertices[seed % 4];
   for (uint64_t i = 0; i < EDGES; i++) {
     uint64_t a = random_below(&random, n), b = random_below(&random, n);
     e->ends[i] = a < b ? a << 32 | b : b << 32 | a;
@@ -59,7 +60,7 @@ static void draw_edges(ordered_edges *e, uint64_t seed, bool wide) {
     e->u[i] = (uint32_t)(e->ends[i] >> 32);
     e->v[i] = (uint32_t)e->ends[i];
     e->ids[i] = i;
-    e->narrow[i] = (uint32_t)random_below(&random, kinds);
+    e->narrow[i] = (uint32_t)random_below(&random, kinds[seed % 3]);
     e->wide[i] = random_below(&random, 2) << 40 | e->narrow[i];
   }
   e->edges = (dzo_edges){.vertices = n, .count = EDGES, .u = e->u, .v = e->v};
@@ -84,14 +85,45 @@ static void open_ring(msf_ring *ring, const ordered_edges *e, bool wide, bool ma
   ring->filter.both_ends = true;
 }
 
-static void send(msf_ring *ring, const ordered_edges *e, uint64_t begin, uint32_t count,
-                 bool back) {
+/* A list, or the upper parts of rows. */
+static void write_list(const ordered_edges *e, uint64_t begin, uint32_t count, char *slot,
+                       msf_packed *packed) {
+  msf_packed_place(packed, sizeof e->narrow[0], count, 0);
+  memcpy(slot + packed->u, e->u + begin, count * sizeof *e->u);
+  memcpy(slot + packed->ids, e->ids + begin, count * sizeof *e->ids);
+}
+
+static void write_rows(const ordered_edges *e, uint64_t begin, uint32_t count, char *slot,
+                       msf_packed *packed) {
+  const uint32_t *u = e->u + begin;
+  uint32_t rows = u[count - 1] - u[0] + 1, tiles = count / MSF_TILE + 1, i = 0;
+  msf_packed_place(packed, sizeof e->narrow[0], count, rows);
+  packed->first_row = u[0];
+  uint32_t *starts = (uint32_t *)(void *)(slot + packed->starts);
+  uint32_t *shifts = (uint32_t *)(void *)(slot + packed->shifts);
+  uint32_t *tile_rows = (uint32_t *)(void *)(slot + packed->tile_rows);
+  for (uint32_t row = 0; row < rows; row++) {
+    starts[row] = i;
+    shifts[row] = (uint32_t)begin;
+    while (i < count && u[i] == u[0] + row)
+      i++;
+  }
+  starts[rows] = count;
+  for (uint32_t t = 0; t < tiles; t++)
+    tile_rows[t] = t * MSF_TILE < count ? u[t * MSF_TILE] - u[0] : rows - 1;
+  tile_rows[tiles] = rows - 1;
+}
+
+static void send(msf_ring *ring, const ordered_edges *e, uint64_t begin, uint32_t count, bool back,
+                 bool rows) {
   msf_packed packed = {.back = back};
   char *slot = msf_ring_slot(ring, ring->submitted);
-  msf_packed_place(&packed, ring->key_bytes, count, 0);
-  memcpy(slot + packed.u, e->u + begin, count * sizeof *e->u);
+  if (rows)
+    write_rows(e, begin, count, slot, &packed);
+  else
+    write_list(e, begin, count, slot, &packed);
   memcpy(slot + packed.v, e->v + begin, count * sizeof *e->v);
-  memcpy(slot + packed.ids, e->ids + begin, count * sizeof *e->ids);
+  packed.keys = (msf_packed_head(&packed) + 7) / 8 * 8;
   memcpy(slot + packed.keys,
          ring->key_bytes == 8 ? (const void *)(e->wide + begin) : e->narrow + begin,
          (uint64_t)count * ring->key_bytes);
@@ -111,14 +143,18 @@ static void merge_now_and_then(msf_ring *ring, random_source *random) {
   }
 }
 
-static void send_from_both_ends(msf_ring *ring, const ordered_edges *e, random_source *random) {
+/* `thirds` of the chunks from the back. */
+static void send_all(msf_ring *ring, const ordered_edges *e, uint64_t thirds,
+                     random_source *random) {
   uint64_t front = 0, back = EDGES;
+  uint64_t most = e->edges.vertices < 100 ? CHUNK / 8 : CHUNK; /* parting many parallel edges */
   while (front < back) {
-    uint64_t count = 1 + random_below(random, CHUNK);
+    uint64_t count = 1 + random_below(random, most);
     count = count < back - front ? count : back - front;
-    bool from_back = random_below(random, 3) > 0;
+    bool from_back = random_below(random, 3) < thirds;
     back -= from_back ? count : 0;
-    send(ring, e, from_back ? back : front, (uint32_t)count, from_back);
+    send(ring, e, from_back ? back : front, (uint32_t)count, from_back,
+         random_below(random, 2) == 0);
     front += from_back ? 0 : count;
     merge_now_and_then(ring, random);
   }
@@ -151,7 +187,7 @@ static void ties_from_both_ends(bool wide) {
     oracle_forest *f = oracle_solve(&e.edges, maximum, 0);
     msf_ring ring;
     open_ring(&ring, &e, wide, maximum);
-    send_from_both_ends(&ring, &e, &random);
+    send_all(&ring, &e, 3 - seed % 3, &random);
     must_on(host, msf_ring_merge(&ring));
     expect_the_forest(&ring, f, what);
     oracle_free(f);
