@@ -106,12 +106,13 @@ static dzo_status solve_normal(knapsack_job *job, const dzo_knapsack_instance *i
   return status;
 }
 
-/* Into `out`, of each item what makes the set lightest; *weight of it, and the value of all that is
- * worth something. */
+/* Into `out`, of each item what makes the set lightest; *weight of it, and how much more than it
+ * all that is worth something is worth. */
 static dzo_status find_lightest(dzo_context *context, const dzo_knapsack_instance *instance,
-                                knapsack_normal *out, knapsack_wide *weight, knapsack_wide *value) {
+                                knapsack_normal *out, knapsack_wide *weight, knapsack_wide *more) {
   bool fits = true;
-  *weight = *value = 0;
+  knapsack_wide value = 0;
+  *weight = *more = 0;
   for (uint64_t i = 0; i < instance->count && fits; i++) {
     int64_t copies = instance->copies != NULL ? instance->copies[i] : 1;
     if (copies < 0)
@@ -120,12 +121,13 @@ static dzo_status find_lightest(dzo_context *context, const dzo_knapsack_instanc
     knapsack_wide v = (knapsack_wide)copies * instance->values[i],
                   w = (knapsack_wide)copies * instance->weights[i];
     if (v > 0)
-      fits = !__builtin_add_overflow(*value, v, value);
+      fits = !__builtin_add_overflow(value, v, &value);
     out->begun[i] = w < 0 ? copies : 0;
     if (w < 0)
       fits = fits && !__builtin_add_overflow(*weight, w, weight) &&
              !__builtin_add_overflow(out->value_base, v, &out->value_base);
   }
+  fits = fits && !__builtin_sub_overflow(value, out->value_base, more);
   return fits ? DZO_OK : dzo_fail(context, DZO_E_UNSUPPORTED, "sums need more than 128 bits");
 }
 
@@ -134,16 +136,16 @@ static dzo_status be_lightest(knapsack_job *job, const dzo_knapsack_instance *in
                               dzo_status stopped, dzo_knapsack *k) {
   dzo_context *context = job->context;
   knapsack_normal lightest = {.value_scale = 1};
-  knapsack_wide weight, value;
+  knapsack_wide weight, more;
   (void)snprintf(k->record.plan, sizeof k->record.plan, "stopped before any method began");
   lightest.begun = dzo_calloc(context, instance->count, sizeof *lightest.begun);
   dzo_status status = lightest.begun == NULL ? DZO_E_MEMORY : DZO_OK;
   if (status == DZO_OK)
-    status = find_lightest(context, instance, &lightest, &weight, &value);
+    status = find_lightest(context, instance, &lightest, &weight, &more);
   if (status == DZO_OK && weight > instance->capacity) {
     say_infeasible(k);
   } else if (status == DZO_OK) {
-    knapsack_answer answer = {.bound = value - lightest.value_base, .device = DZO_DEVICE_CPU};
+    knapsack_answer answer = {.bound = more, .device = DZO_DEVICE_CPU};
     status = knapsack_answer_make(context, instance, &lightest, &answer, k);
   }
   knapsack_normal_free(&lightest);

@@ -406,6 +406,31 @@ static void bundles_are_stopped(void **state) {
   dzo_context_destroy(context);
 }
 
+/* Where a limit comes before it is seen that sums do not fit 128 bits: even what all is worth
+ * beyond the lightest set does not. */
+static void sums_are_watched_where_a_limit_comes_first(void **state) {
+  (void)state;
+  enum { ITEMS = 1 << 19, HUGE = 14 };
+  int64_t *numbers = calloc(ITEMS, 3 * sizeof *numbers);
+  assert_non_null(numbers);
+  int64_t *values = numbers, *weights = values + ITEMS, *copies = weights + ITEMS;
+  for (int i = 0; i < HUGE; i++) {
+    values[i] = i % 2 == 0 ? INT64_C(1) << 62 : -(INT64_C(1) << 62);
+    weights[i] = i % 2 == 0 ? 1 : -1;
+    copies[i] = INT64_C(1) << 62;
+  }
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  dzo_knapsack_instance i = instance_of(ITEMS, values, weights, copies, 7);
+  dzo_knapsack_options o;
+  dzo_knapsack_options_init(&o);
+  o.time_limit = 1e-9;
+  dzo_knapsack *k;
+  assert_int_equal(dzo_knapsack_run(context, &i, &o, &k), DZO_E_UNSUPPORTED);
+  assert_null(k);
+  dzo_context_destroy(context);
+  free(numbers);
+}
+
 /* ---- The checker ----------------------------------------------------------------------------- */
 
 static void wrong_sets_are_found(void **state) {
@@ -458,6 +483,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_done_is_refused),
       cmocka_unit_test(limits_leave_a_set_and_a_bound),
       cmocka_unit_test(bundles_are_stopped),
+      cmocka_unit_test(sums_are_watched_where_a_limit_comes_first),
       cmocka_unit_test(wrong_sets_are_found),
       cmocka_unit_test(algorithms_have_names),
   };
