@@ -225,6 +225,17 @@ static void *allocate_pinned(void *user, size_t bytes) {
 
 static void release_pinned(void *user, void *block) { dzo_unit_release_staging(user, block); }
 
+/* A context whose graphs lie in pinned memory. */
+static dzo_context *open_pinned(void) {
+  dzo_context_options options;
+  dzo_context_options_init(&options);
+  options.device = DZO_DEVICE_CPU;
+  options.allocator = (dzo_allocator){unit, allocate_pinned, release_pinned};
+  dzo_context *pinned;
+  assert_int_equal(dzo_context_create(&options, &pinned), DZO_OK);
+  return pinned;
+}
+
 /* Chunks, and those of whole rows, as the plan tells them; edge numbers found before the end. */
 static void read_plan(const dzo_msf *out, int *chunks, int *fetched, int *numbers) {
   const char *plan = strchr(out->plan, ':'), *merges = strstr(out->plan, "merges of");
@@ -238,12 +249,7 @@ static void read_plan(const dzo_msf *out, int *chunks, int *fetched, int *number
 static void pinned_graphs_equal_the_oracle(void **state) {
   (void)state;
   need_gpu();
-  dzo_context_options options;
-  dzo_context_options_init(&options);
-  options.device = DZO_DEVICE_CPU;
-  options.allocator = (dzo_allocator){unit, allocate_pinned, release_pinned};
-  dzo_context *pinned;
-  assert_int_equal(dzo_context_create(&options, &pinned), DZO_OK);
+  dzo_context *pinned = open_pinned();
   const double parts[] = {1, 0.2, 0.6, 0};
   int fetched = 0, shared = 0, early = 0;
   uint64_t seed = 0;
@@ -277,6 +283,45 @@ static void pinned_graphs_equal_the_oracle(void **state) {
   assert_in_range(shared, 1, 2 * seed);
   assert_in_range(early, 1, 3 * seed);
   dzo_context_destroy(pinned);
+}
+
+/* Whichever operation fails while chunks come from both ends: threads end, nothing is kept. */
+static void a_failing_gpu_stops_both_ends(void **state) {
+  (void)state;
+  need_gpu();
+  const msf_stream_ways ways = {
+      .two_passes = MSF_NEVER, .whole_rows = MSF_ALWAYS, .both_ends = MSF_ALWAYS, .part = 1};
+  random_graph *g = random_graph_make(8000007, 300, DZO_WEIGHT_U32, RANDOM_PLAIN_NUMBERS);
+  bool failed = true;
+  uint64_t k = 1;
+  for (uint64_t limit = 0; failed; k += FAR_APART ? k : 1 + k / 4) {
+    (void)close_gpu(NULL);
+    (void)open_gpu(NULL);
+    need_gpu();
+    dzo_context *pinned = open_pinned();
+    dzo_graph *graph;
+    dzo_msf out;
+    must(pinned, dzo_graph_from_edges(pinned, &g->edges, &graph));
+    if (limit == 0) {
+      packed_part = 1;
+      limit = solve_within(graph, false, false, 9000, &out);
+      msf_reset(&out);
+    }
+    out = (dzo_msf){.vertices = dzo_graph_vertices(graph),
+                    .graph_edges = dzo_graph_edges(graph),
+                    .weight_type = dzo_graph_weight_type(graph)};
+    unit->limit = limit;
+    unit->fail_at = unit->operations + k;
+    dzo_status status = msf_solve_in_ways(unit, graph, false, ways, &out);
+    failed = status != DZO_OK;
+    assert_int_equal(status, failed ? DZO_E_DEVICE : DZO_OK);
+    assert_true(unit->lost == failed);
+    msf_reset(&out);
+    dzo_graph_destroy(graph);
+    dzo_context_destroy(pinned);
+  }
+  assert_true(k > 50);
+  random_graph_free(g);
 }
 
 /* ---- Sources ----------------------------------------------------------------------------------
@@ -478,6 +523,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(extremes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(a_small_graph_pins_little_memory, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(pinned_graphs_equal_the_oracle, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(a_failing_gpu_stops_both_ends, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(little_memory_is_enough_for_many_edges, open_gpu, close_gpu),
