@@ -78,6 +78,59 @@ static void a_belt_keeps_the_order(void **state) {
   }
 }
 
+/* One thread takes things from the front, others make them from the back on: each is taken once. */
+static void meet(void *argument, int thread, int threads) {
+  belt_job *job = argument;
+  uint64_t chunk, front = 0, back = 0;
+  if (thread > 0) {
+    while (dzo_belt_claim(job->belt, &chunk))
+      make(job, chunk);
+    return;
+  }
+  for (bool more = true; more;) {
+    dzo_belt_state s = dzo_belt_look(job->belt, back);
+    bool is_front =
+        s != DZO_BELT_MADE && front < CHUNKS && dzo_belt_limit(job->belt, CHUNKS - front - 1);
+    front += is_front;
+    more =
+        is_front || s != DZO_BELT_UNCLAIMED || dzo_belt_look(job->belt, back) != DZO_BELT_UNCLAIMED;
+    if (is_front || !more)
+      continue;
+    dzo_belt_wait(job->belt, back);
+    assert_int_equal(job->slot[back % SLOTS], back * back + 1);
+    dzo_belt_release(job->belt, ++back);
+  }
+  assert_int_equal(front + back, CHUNKS);
+  assert_false(dzo_belt_claim(job->belt, &chunk)); /* nobody waits for more */
+  assert_true(threads > 1 || back == 0);
+}
+
+static void both_ends_meet(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 6; threads++) {
+    belt_job job = {.used = 0};
+    assert_int_equal(dzo_belt_create(context, CHUNKS, SLOTS, &job.belt), DZO_OK);
+    dzo_team_run(threads, meet, &job);
+    dzo_belt_destroy(job.belt);
+  }
+}
+
+static void a_belt_is_cut_behind_what_is_claimed(void **state) {
+  (void)state;
+  dzo_belt *belt;
+  uint64_t chunk;
+  assert_int_equal(dzo_belt_create(context, 10, SLOTS, &belt), DZO_OK);
+  for (int i = 0; i < 3; i++)
+    assert_true(dzo_belt_try_claim(belt, &chunk));
+  assert_false(dzo_belt_limit(belt, 2));
+  assert_true(dzo_belt_limit(belt, 4));
+  assert_true(dzo_belt_limit(belt, 9)); /* no chunk comes back */
+  assert_true(dzo_belt_try_claim(belt, &chunk));
+  assert_false(dzo_belt_claim(belt, &chunk));
+  assert_true(dzo_belt_limit(belt, 4));
+  dzo_belt_destroy(belt);
+}
+
 /* ---- The board, with threads ----------------------------------------------------------------- */
 
 enum { ROOM = 3, JOBS = 200, PARTS = 7 };
@@ -130,6 +183,9 @@ static void every_part_is_done_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_belt_keeps_the_order, open_context, close_context),
+      cmocka_unit_test_setup_teardown(both_ends_meet, open_context, close_context),
+      cmocka_unit_test_setup_teardown(a_belt_is_cut_behind_what_is_claimed, open_context,
+                                      close_context),
       cmocka_unit_test_setup_teardown(every_part_is_done_once, open_context, close_context),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
