@@ -44,7 +44,7 @@ typedef struct table_gpu {
   table_counters *next;     /* others there, whose turn is next; 0 if `clean` */
   table_counters *seen;     /* what the counters were; pinned */
   bool clean;
-  void *spill; /* [TABLE_SPILL_ROOM] slots for what a rebuild has no room for: usually nothing */
+  void *spill;   /* [TABLE_SPILL_ROOM] slots for what a rebuild has no room for: usually nothing */
   char *buffers; /* device memory for arrays that lie in host memory, or parts of a batch */
   uint64_t buffer_bytes;
   table_gpu_view view; /* while kernels of the caller's use the table */
@@ -131,6 +131,8 @@ bool table_direct_is_ready(const table_gpu *g, int operation, uint64_t count);
 dzo_status table_direct_start(table_gpu *g, table_piece *piece);
 /* With the counters as they were read. */
 dzo_status table_direct_finish(table_gpu *g, table_piece *piece);
+/* Will there be memory for so many more pairs in the overflow? The workspace can be had back. */
+bool table_direct_may_spill(const table_gpu *g, uint64_t pairs);
 
 /* ---- gpu_heavy.c ----------------------------------------------------------------------------- */
 

@@ -164,8 +164,7 @@ static dzo_status add_spill(table_gpu *g, const table_direct *d, uint64_t spille
   return DZO_OK;
 }
 
-/* Will there be memory for all of them in the overflow? The workspace can be had back. */
-static bool may_spill(const table_gpu *g, uint64_t pairs) {
+bool table_direct_may_spill(const table_gpu *g, uint64_t pairs) {
   uint64_t bytes = bytes_to_spill(g, pairs);
   return bytes <= g->unit->workspace_bytes ||
          bytes <= g->unit->workspace_bytes + dzo_unit_available(g->unit);
@@ -199,7 +198,7 @@ dzo_status table_direct_finish(table_gpu *g, table_piece *piece) {
     return DZO_OK;
   }
   bool done = d->at_once && g->seen->met == 0, some_left = !done && g->seen->left > 0;
-  uint64_t refused = some_left && !may_spill(g, g->seen->left) ? g->seen->left : 0;
+  uint64_t refused = some_left && !table_direct_may_spill(g, g->seen->left) ? g->seen->left : 0;
   if (!done)
     DZO_TRY(settle(g, piece, refused));
   DZO_TRY(bring_back(g, piece));

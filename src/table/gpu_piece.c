@@ -15,6 +15,7 @@ enum { MOST_PARTS = 256, USUAL_PARTS = 128, CACHES = 3, FULL_OVERFLOW = 64, DENS
 #define DIRECT_FINDS (UINT64_C(6) << 20)
 #define PIECE_BYTES (UINT64_C(1) << 28) /* of keys */
 #define LEAST_PIECE (UINT64_C(1) << 16)
+#define LEAST_STARVED UINT64_C(1024)
 
 /* ---- Room ------------------------------------------------------------------------------------ */
 
@@ -254,6 +255,30 @@ static dzo_status share(table_gpu *g, table_piece *piece) {
   return DZO_OK;
 }
 
+/* As many pairs as regions put out at once, at most, go to the overflow. */
+static bool may_spill(const table_gpu *g, const table_piece *piece) {
+  uint64_t most = g->t.regions * TABLE_STASH, pairs = piece->count < most ? piece->count : most;
+  return table_direct_may_spill(g, piece->heavy.used ? pairs + piece->count : pairs);
+}
+
+/* Where there is no memory to grow, or the overflow is crowded, there may be none for pairs that
+ * find no slot, and those must not get lost: fewer queries at a time, if that can be chosen, or
+ * none. */
+static dzo_status leave_room_to_spill(const table_gpu *g, table_piece *piece) {
+  bool crowded = g->t.over_count > table_gpu_slots(g) / FULL_OVERFLOW;
+  if (piece->operation == DZO_TABLE_ERASE || (!g->starved && !crowded))
+    return DZO_OK;
+  bool whole = piece->heavy.used || piece->cautious == 0;
+  while (!may_spill(g, piece)) {
+    if (whole || piece->count <= LEAST_STARVED)
+      return dzo_fail(g->context, DZO_E_MEMORY, "out of GPU memory (pairs beside their buckets)");
+    piece->count /= 2;
+  }
+  if (!piece->heavy.used)
+    piece->taken = piece->count;
+  return DZO_OK;
+}
+
 static dzo_status start_piece(table_gpu *g, table_piece *piece) {
   piece->taken = piece->count;
   piece->loose = is_loose(g, piece);
@@ -262,8 +287,10 @@ static dzo_status start_piece(table_gpu *g, table_piece *piece) {
     DZO_TRY(share(g, piece));
   if (piece->heavy.filled)
     return DZO_OK;
-  if (!find)
+  if (!find) {
     DZO_TRY(make_room(g, piece));
+    DZO_TRY(leave_room_to_spill(g, piece));
+  }
   DZO_TRY(table_gpu_zero_counters(g));
   DZO_TRY(find ? start_find(g, piece) : change(g, piece));
   return table_gpu_read_counters(g);

@@ -459,8 +459,8 @@ static dzo_status merge(dzo_unit *unit, table_layout *t, const over_merge *m, vo
 
 uint64_t table_gpu_add_over_bytes(dzo_unit *unit, const table_layout *t, bool wide,
                                   uint64_t count) {
-  u64 all = t->over_count + count;
-  return 32 * all + dzo_gpu_sort_bytes(unit, all) + (wide ? 17 : 9) * all + 16 * 256;
+  u64 all = t->over_count + count, written = all > FEW ? all : (u64)FEW;
+  return 32 * all + dzo_gpu_sort_bytes(unit, all) + (wide ? 17 : 9) * written + 16 * 256;
 }
 
 dzo_status table_gpu_add_over(dzo_unit *unit, table_layout *t, bool wide, const void *slots,

@@ -308,6 +308,42 @@ static void little_memory(void **state) {
   pair_end(&p);
 }
 
+/* However little memory is left when a table cannot grow: what finds no slot is refused beforehand.
+ */
+static void hardly_any_memory(void **state) {
+  (void)state;
+  skip_where_races_are_watched();
+  for (uint64_t room = 1 << 10; room < 3 << 13; room += 1 << 11) {
+    pair_of p = begin(pair_open_or_skip(), true, 0.8, 2000);
+    queries q = make_queries(1500);
+    table_gpu_sizes *sizes = &((table_gpu *)p.table)->sizes;
+    sizes->host_piece = 200;
+    sizes->direct = 1500;
+    dzo_table_batch batch;
+    for (uint64_t i = 0; i < q.count; i++) {
+      q.keys[i] = i;
+      q.values[i] = room + i;
+    }
+    q.count = 170;
+    pair_run_both(&p, &q, DZO_TABLE_INSERT, false);
+    q.count = 1500;
+    p.unit->limit = p.unit->used + room;
+    dzo_status status = pair_run(&p, &q, DZO_TABLE_INSERT, 0, false, &batch);
+    p.unit->limit = UINT64_MAX;
+    assert_true(status == DZO_OK || status == DZO_E_MEMORY);
+    for (uint64_t i = 0; i < q.count; i++) {
+      uint64_t result;
+      if (q.answers[i] != DZO_TABLE_REFUSED)
+        assert_int_equal(
+            oracle_table_run(p.oracle, DZO_TABLE_INSERT, q.keys[i], q.values[i], &result),
+            q.answers[i]);
+    }
+    pair_compare(&p);
+    free_queries(&q);
+    pair_end(&p);
+  }
+}
+
 /* What is put off and then refused for want of memory has no results of other batches. */
 static void little_memory_for_the_rest(void **state) {
   (void)state;
@@ -376,6 +412,7 @@ int main(void) {
       cmocka_unit_test(no_answers),
       cmocka_unit_test(failing_operations),
       cmocka_unit_test(little_memory),
+      cmocka_unit_test(hardly_any_memory),
       cmocka_unit_test(little_memory_for_the_rest),
       cmocka_unit_test(little_shared_memory),
   };
