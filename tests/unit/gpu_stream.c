@@ -285,6 +285,43 @@ static void pinned_graphs_equal_the_oracle(void **state) {
   dzo_context_destroy(pinned);
 }
 
+/* From both ends: nothing at all, loops alone, one row that holds all, all edges parallel. */
+static void pinned_extremes_equal_the_oracle(void **state) {
+  (void)state;
+  need_gpu();
+  enum { N = 4000 / SMALLER };
+  static uint32_t u[N], v[N], w[N];
+  static const uint64_t vertices[] = {0, 1, 1, N, N + 1, N + 1, 3, 3};
+  dzo_context *pinned = open_pinned();
+  for (int shape = 0; shape < 8; shape++) {
+    for (uint32_t i = 0; i < N; i++) {
+      u[i] = shape == 3 ? i : shape == 5 ? N : shape >= 6 ? 1 : 0;
+      v[i] = shape == 3 ? i : shape == 4 ? i + 1 : shape == 5 ? i : shape >= 6 ? 2 : 0;
+      w[i] = shape == 7 ? N - i / 3 : 5;
+    }
+    dzo_edges edges = {.vertices = vertices[shape], .u = u, .v = v, .weights = w};
+    edges.count = shape < 2 ? 0 : N;
+    edges.weight_type = DZO_WEIGHT_U32;
+    for (int part = 0; part < 2; part++) {
+      oracle_forest *f = oracle_solve(&edges, part, 0);
+      dzo_graph *graph;
+      dzo_msf out;
+      char what[64];
+      (void)snprintf(what, sizeof what, "shape %d, %s", shape, part ? "all packed" : "a third");
+      must(pinned, dzo_graph_from_edges(pinned, &edges, &graph));
+      whole_rows = MSF_ALWAYS;
+      packed_part = part ? 1 : 0.3;
+      (void)solve_within(graph, part, false, 9000, &out);
+      whole_rows = MSF_BY_RATES;
+      expect_forest(host, &out, graph, &edges, f, what);
+      msf_reset(&out);
+      dzo_graph_destroy(graph);
+      oracle_free(f);
+    }
+  }
+  dzo_context_destroy(pinned);
+}
+
 /* Whichever operation fails while chunks come from both ends: threads end, nothing is kept. */
 static void a_failing_gpu_stops_both_ends(void **state) {
   (void)state;
@@ -523,6 +560,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(extremes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(a_small_graph_pins_little_memory, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(pinned_graphs_equal_the_oracle, open_gpu, close_gpu),
+      cmocka_unit_test_setup_teardown(pinned_extremes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(a_failing_gpu_stops_both_ends, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(two_passes_equal_the_oracle, open_gpu, close_gpu),
       cmocka_unit_test_setup_teardown(sources_equal_the_oracle, open_gpu, close_gpu),
