@@ -116,7 +116,8 @@ static __device__ __forceinline__ uint32_t keep_of(const msf_filter &f, const ch
     b[k] = e[k].v;
   }
   while (climbing != 0) {
-    msf_node x[EACH], y[EACH];
+    /* Set for compilers that do not see that the same mask guards reads and writes. */
+    msf_node x[EACH] = {}, y[EACH] = {};
 #pragma unroll
     for (unsigned k = 0; k < EACH; k++)
       if (climbing >> k & 1) {
