@@ -88,8 +88,9 @@ watched=(knapsack_differential knapsack_batch knapsack_dense knapsack_small knap
   gpu_ring gpu_stream gpu_solve parity primitives gpu_check gpu_check_damage seed)
 # Where pairs are moved inside a region, blocks lock buckets by bits, and racecheck, which knows
 # barriers only, takes what the locks order for races. The two tests that fill tables to the brim are
-# left out, and the cases of table_regions that crowd regions; the others run the same kernels.
-no_race=" gpu_check gpu_check_damage seed table_direct table_view "
+# left out, and the cases of table_regions that crowd regions; the others run the same kernels. So does
+# gpu_stream for gpu_ring.
+no_race=" gpu_ring gpu_check gpu_check_damage seed table_direct table_view "
 
 watch() { # TOOL NAME
   local log=$build/$1-$2.log start=$SECONDS verdict=FAILED races=
