@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -102,17 +101,8 @@ static void equal_keys(void **state) {
   }
 }
 
-/* Racecheck knows no locks, and takes what they order for races where many pairs want into few
- * buckets. */
-static void skip_where_races_are_watched(void) {
-  const char *watched = getenv("DZO_TEST_RACES");
-  if (watched != NULL && *watched != '\0')
-    skip();
-}
-
 static void chosen_keys(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   static const dzo_table_operation operations[] = {
       DZO_TABLE_INSERT, DZO_TABLE_FIND,  DZO_TABLE_ASSIGN, DZO_TABLE_ERASE, DZO_TABLE_MIXED,
       DZO_TABLE_ADD,    DZO_TABLE_MIXED, DZO_TABLE_FIND,   DZO_TABLE_ERASE, DZO_TABLE_INSERT};
@@ -136,7 +126,6 @@ static void chosen_keys(void **state) {
  * empty: the others must be found all the same. */
 static void chosen_among_others(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   for (int wide = 0; wide < 2; wide++) {
     pair_of p = begin(pair_open_or_skip(), wide, 0.9, 2000);
     queries q = make_queries(3000);
@@ -158,7 +147,6 @@ static void chosen_among_others(void **state) {
 /* Regions so many that a batch takes three passes to them, and so small that some have no room. */
 static void many_regions(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   pair_of p = begin(pair_open_or_skip(), false, 0.9, 4);
   table_engine_cuda.destroy(p.table);
   p.plan.fixed = true;
@@ -179,7 +167,6 @@ static void many_regions(void **state) {
 /* A fixed table takes at least its capacity, whatever the keys. */
 static void full_tables(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   for (int variant = 0; variant < 4; variant++) {
     uint64_t capacity = MANY / 5;
     pair_of p = begin_fixed(pair_open_or_skip(), variant & 1, variant & 2 ? 0.9 : 0.95, capacity);
@@ -312,7 +299,6 @@ static void little_memory(void **state) {
  */
 static void hardly_any_memory(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   for (uint64_t room = 1 << 10; room < 3 << 13; room += 1 << 11) {
     pair_of p = begin(pair_open_or_skip(), true, 0.8, 2000);
     queries q = make_queries(1500);
@@ -347,7 +333,6 @@ static void hardly_any_memory(void **state) {
 /* What is put off and then refused for want of memory has no results of other batches. */
 static void little_memory_for_the_rest(void **state) {
   (void)state;
-  skip_where_races_are_watched();
   pair_of p = begin_fixed(pair_open_or_skip(), true, 0.9, 20000);
   table_engine_cuda.destroy(p.table);
   assert_int_equal(table_gpu_create(&p.plan, NULL, &p.table), DZO_OK);
