@@ -18,7 +18,8 @@ extern "C" {
 #endif
 
 /* The keys that were noted, an open table: of each the first position, the last (its complement),
- * the query that claimed a slot, and what an aggregate of it is. All ones: none. */
+ * the query that claimed a slot (of those left of a mixed batch, the place in the spill), and what
+ * an aggregate of it is. All ones: none. */
 typedef struct table_direct_set {
   void *keys;        /* [room + 1] mixed keys, of 32 bits above the first position; the last is that
                         of all ones */

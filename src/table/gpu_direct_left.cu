@@ -67,6 +67,19 @@ template <typename W> static __device__ W value_of(const table_direct &d, u32 en
   return table_direct_value<W>(d, d.operation == DZO_TABLE_ASSIGN ? ~d.set.last[entry] : i);
 }
 
+/* What has no place goes to the overflow. It may be another pair than the one that came; of a mixed
+ * batch, others of its queries will want to know where it is. */
+template <typename W>
+static __device__ void spill(const table_direct &d, typename table_word<W>::slot pair) {
+  u64 to = atomicAdd((u64 *)&d.counters->spilled, 1ull);
+  ((typename table_word<W>::slot *)d.spill)[to] = pair;
+  if (d.operation != DZO_TABLE_MIXED)
+    return;
+  u32 entry = table_set_find<W>(d.set, table_slot_key(pair));
+  if (entry != TABLE_SET_NONE)
+    d.set.claimer[entry] = (u32)to;
+}
+
 /* The first query of each key brings it in; is this one it? */
 template <typename W, int S>
 static __device__ bool bring_in(const table_layout &t, const table_direct &d, u32 i, int steps) {
@@ -78,10 +91,8 @@ static __device__ bool bring_in(const table_layout &t, const table_direct &d, u3
   if (!first)
     return false;
   typename table_word<W>::slot pair = table_slot_of(value_of<W>(d, entry, i), key);
-  if (!table_direct_walk<W, S>(t, d, &pair, steps)) {
-    u64 to = atomicAdd((u64 *)&d.counters->spilled, 1ull);
-    ((typename table_word<W>::slot *)d.spill)[to] = pair;
-  }
+  if (!table_direct_walk<W, S>(t, d, &pair, steps))
+    spill<W>(d, pair);
   return true;
 }
 
@@ -115,16 +126,13 @@ static __global__ void __launch_bounds__(THREADS)
   place_set(&d, false, left);
   for (u32 n = blockIdx.x * THREADS + threadIdx.x; n < left; n += gridDim.x * THREADS) {
     u32 i = d.noted[d.count - 1 - n], key = table_direct_key<u32>(t, d, i);
-    if (d.codes[i] == DZO_TABLE_INSERT ||
-        table_set_first(d.set, table_set_find(d.set, key), key) == i)
+    u32 entry = table_set_find(d.set, key);
+    if (d.codes[i] == DZO_TABLE_INSERT || table_set_first(d.set, entry, key) == i)
       continue;
     u32 *at = table_direct_find<u32, S>(t, key);
-    table_pair<u32> *spill = (table_pair<u32> *)d.spill;
-    u64 spilled = at == NULL ? d.counters->spilled : 0;
-    for (u64 k = 0; at == NULL && k < spilled; k++)
-      at = spill[k].key == key ? &spill[k].value : (u32 *)NULL;
-    if (at != NULL)
-      table_direct_combine<u32>(d.codes[i], at, table_direct_value<u32>(d, i));
+    if (at == NULL)
+      at = &((table_pair<u32> *)d.spill)[d.set.claimer[entry]].value;
+    table_direct_combine<u32>(d.codes[i], at, table_direct_value<u32>(d, i));
   }
 }
 

@@ -9,7 +9,7 @@
 
 enum { AHEAD = 2 };
 
-/* The region of a walk. Buckets have locks; nobody waits for one. */
+/* The region of a walk. Buckets have locks; nobody who holds one waits for another. */
 template <typename W> struct walk_region {
   typename table_word<W>::slot *slots;
   u32 *locks;
