@@ -79,7 +79,8 @@ static void test_counts_heavy_items(void **state) {
   uint8_t *taken = calloc(p->items, 1);
   knapsack_answer answer = {.taken = taken, .bound = p->value_sum};
   assert_int_equal(knapsack_core.solve(&job, p, &answer), DZO_OK);
-  assert_true(answer.value == answer.bound);
+  /* As a table of all capacities says. */
+  assert_true(answer.value == 14902471 && answer.bound == 14902471);
   assert_true(answer.nodes < 1000000);
   free(taken);
   random_knapsack_free(k);
