@@ -21,13 +21,12 @@
 #include "knapsack/core_stages.h"
 
 bool core_goes_on(core_run *run, uint64_t states) {
-  enum { POLL = 100000, REPORT = 16 };
   run->states += states;
   run->unpolled += states;
-  if (run->unpolled < POLL || run->stopped)
+  if (run->unpolled < run->limits->poll_states || run->stopped)
     return !run->stopped;
   run->unpolled = 0;
-  if (++run->polls % REPORT != 0)
+  if (++run->polls % run->limits->poll_reports != 0)
     run->stopped = knapsack_must_stop(run->job);
   else
     run->stopped =
@@ -50,9 +49,9 @@ static const char *refusal(const knapsack_problem *problem, const knapsack_job *
   return why;
 }
 
-static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
-                        knapsack_answer *answer) {
-  core_run run = {.job = job, .context = job->context};
+dzo_status core_solve(knapsack_job *job, const knapsack_problem *problem, knapsack_answer *answer,
+                      const core_limits *limits) {
+  core_run run = {.job = job, .limits = limits, .context = job->context};
   core_level level = {.run = &run,
                       .items = problem->items,
                       .value = problem->value,
@@ -73,6 +72,24 @@ static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
   answer->bound = done || run.bound < level.best ? level.best : run.bound;
   answer->nodes += run.states;
   return run.stopped ? DZO_OK : run.status;
+}
+
+static const core_limits usual_limits = {.first_states = 128,
+                                         .near_states = 512,
+                                         .side_states = 16384,
+                                         .easy_items = 1024,
+                                         .easy_states = 4096,
+                                         .easy_work = 6000,
+                                         .side_work = 200000,
+                                         .tried_items = 256,
+                                         .many_items = 8192,
+                                         .heavy_gap = 0.7,
+                                         .poll_states = 100000,
+                                         .poll_reports = 16};
+
+static dzo_status solve(knapsack_job *job, const knapsack_problem *problem,
+                        knapsack_answer *answer) {
+  return core_solve(job, problem, answer, &usual_limits);
 }
 
 /* Nothing cheap tells how many states there will be, and mostly they are few. Once that has turned

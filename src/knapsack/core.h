@@ -28,8 +28,26 @@ typedef struct core_spare {
 
 enum { CORE_SPARES = 4 };
 
+/* Where a stage ends and the next one begins, and how often the job is asked whether to go on. Any
+ * numbers give right answers; small ones lead small problems through all stages. */
+typedef struct core_limits {
+  uint64_t first_states; /* of lists that look for a better set, at first */
+  uint64_t near_states;  /* and later */
+  uint64_t side_states;  /* and with a second constraint that was not easy */
+  uint32_t easy_items;   /* of a core to be proved before anything else is tried */
+  uint64_t easy_states;  /* of lists in such a proof */
+  uint64_t easy_work;    /* states made for it, of items alone */
+  uint64_t side_work;    /* with a second constraint */
+  uint32_t tried_items;  /* of so many or more, multipliers are tried with some */
+  uint32_t many_items;   /* from about so many, finer multipliers and wider looks pay */
+  double heavy_gap;      /* heavy items are counted if that leaves less of the gap to the best */
+  uint64_t poll_states;  /* the job is asked after so many states */
+  uint64_t poll_reports; /* and told, each so manieth time; at least 1 */
+} core_limits;
+
 typedef struct core_run {
   knapsack_job *job;
+  const core_limits *limits;
   dzo_context *context;
   uint64_t memory;   /* bytes held by lists, and spare */
   uint64_t states;   /* states made */
@@ -43,6 +61,10 @@ typedef struct core_run {
   const struct core_level *level;
   int64_t apart, bound;
 } core_run;
+
+/* The method's solve(), with other limits than the usual ones. */
+dzo_status core_solve(knapsack_job *job, const knapsack_problem *problem, knapsack_answer *answer,
+                      const core_limits *limits);
 
 /* May it go on, `states` later? Calling thread only. */
 bool core_goes_on(core_run *run, uint64_t states);

@@ -12,11 +12,7 @@
 
 enum {
   FEW_ITEMS = 512,
-  MANY_ITEMS = 8192,
-  SIDE_WORK = 200000,
   WIDE_STATES = 4096,
-  SIDE_STATES = 16384, /* for a good set with a second constraint */
-  TRIED_ITEMS = 256,   /* of so many or more, multipliers are tried with some */
 };
 
 typedef struct sides {
@@ -52,7 +48,8 @@ static bool is_as_tried(const core_frame *f, const core_frame *plain, double bou
 
 static dzo_status try_multipliers(sides *s, core_frame *f, double plain_side) {
   if (s->near.plain == NULL)
-    DZO_TRY(core_trials_make(s->plain, s->level->items < TRIED_ITEMS ? 1 : 1.0 / 8, &s->near));
+    DZO_TRY(core_trials_make(
+        s->plain, s->level->items < s->level->run->limits->tried_items ? 1 : 1.0 / 8, &s->near));
   double bound = core_multipliers(f, &s->near, plain_side);
   bound_kind(f, s->plain);
   if (s->near.count == s->level->items || is_as_tried(f, s->plain, bound))
@@ -75,7 +72,7 @@ static dzo_status set_multipliers(sides *s, core_frame *f, double plain_side, in
     DZO_TRY(try_multipliers(s, f, plain_side));
   }
   bool less = f->bound / f->scale < s->plain->bound / f->scale;
-  if (less || (f->bound < s->plain->bound && s->level->items >= MANY_ITEMS))
+  if (less || (f->bound < s->plain->bound && s->level->items >= s->level->run->limits->many_items))
     return DZO_OK;
   f->by_weight =
       s->plain->by_weight; /* only rounded so, or a base that is far from the plain one */
@@ -222,7 +219,8 @@ static int64_t break_weight(const core_frame *plain) {
 
 /* In `heavy`, other kinds than those of s, if their bounds are much smaller. */
 static dzo_status open_heavy(sides *heavy, const sides *s, bool *better) {
-  double best = (double)s->level->best, enough = best + 0.7 * (open_bound(s) - best);
+  double best = (double)s->level->best, gap = s->level->run->limits->heavy_gap;
+  double enough = best + gap * (open_bound(s) - best);
   double bound = enough;
   int64_t threshold = 0;
   DZO_TRY(make_sides(heavy, s->plain));
@@ -250,20 +248,22 @@ typedef struct step {
 } step;
 
 static dzo_status take_step(core_frame *f, const step *one, bool *done) {
+  const uint64_t near_states = f->level->run->limits->near_states;
   *done = *done || core_is_proved(f);
   if (*done || !core_passes(f->level->run, f->level->items))
     return DZO_OK;
   if (one->proves)
     return core_prove_or_reduce(f, one->states, one->work, done);
   /* Few items of different losses are soon looked through by proving. */
-  if (one->states > CORE_NEAR_STATES && f->count <= FEW_ITEMS && !core_is_flat(f))
+  if (one->states > near_states && f->count <= FEW_ITEMS && !core_is_flat(f))
     return DZO_OK;
   DZO_TRY(core_improve(f, one->states, done));
-  if (*done || one->states > CORE_NEAR_STATES || f->count <= CORE_NEAR_ITEMS ||
+  if (*done || one->states > near_states || f->count <= CORE_NEAR_ITEMS ||
       !core_passes(f->level->run, f->level->items))
     return DZO_OK;
-  return f->count <= MANY_ITEMS ? core_improve_widely(f, 128, CORE_NEAR_STATES, done)
-                                : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
+  return f->count <= f->level->run->limits->many_items
+             ? core_improve_widely(f, 128, near_states, done)
+             : core_improve_widely(f, CORE_WIDE_ITEMS, WIDE_STATES, done);
 }
 
 /* ---- The fullest ----------------------------------------------------------------------------- */
@@ -346,21 +346,25 @@ static dzo_status split_fullest(sides *s) {
 
 /* ---- Both kinds ------------------------------------------------------------------------------ */
 
-static const step easy_steps[] = {{false, CORE_NEAR_STATES, UINT64_MAX},
-                                  {true, CORE_EASY_STATES, SIDE_WORK}},
-                  hard_steps[] = {{false, SIDE_STATES, UINT64_MAX}, {true, UINT64_MAX, UINT64_MAX}};
-
-static dzo_status take_steps(sides *s, const step *steps, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (steps[i].states == UINT64_MAX)
-      DZO_TRY(split_fullest(s));
-    int first = s->kind[0].count <= s->kind[1].count ? 0 : 1;
-    for (int k = 0; k < 2; k++) {
-      int kind = first ^ k;
-      DZO_TRY(take_step(&s->kind[kind], &steps[i], &s->done[kind]));
-    }
+static dzo_status take_both(sides *s, const step *one) {
+  int first = s->kind[0].count <= s->kind[1].count ? 0 : 1;
+  for (int k = 0; k < 2; k++) {
+    int kind = first ^ k;
+    DZO_TRY(take_step(&s->kind[kind], one, &s->done[kind]));
   }
   return DZO_OK;
+}
+
+static dzo_status take_easy_steps(sides *s) {
+  const core_limits *l = s->level->run->limits;
+  DZO_TRY(take_both(s, &(step){false, l->near_states, UINT64_MAX}));
+  return take_both(s, &(step){true, l->easy_states, l->side_work});
+}
+
+static dzo_status take_hard_steps(sides *s) {
+  DZO_TRY(take_both(s, &(step){false, s->level->run->limits->side_states, UINT64_MAX}));
+  DZO_TRY(split_fullest(s));
+  return take_both(s, &(step){true, UINT64_MAX, UINT64_MAX});
 }
 
 /* Instead of the kinds of s, which were not easy. */
@@ -373,9 +377,9 @@ static dzo_status try_heavy(sides *s, bool *tried) {
   dzo_status status = open_heavy(&heavy, s, tried);
   bool goes_on = status == DZO_OK && *tried && !s->level->run->stopped;
   if (goes_on)
-    status = take_steps(&heavy, easy_steps, 2);
+    status = take_easy_steps(&heavy);
   if (goes_on && status == DZO_OK)
-    status = take_steps(&heavy, hard_steps, 2);
+    status = take_hard_steps(&heavy);
   if (*tried)
     memcpy(s->done, heavy.done, sizeof s->done);
   free_sides(&heavy);
@@ -384,11 +388,11 @@ static dzo_status try_heavy(sides *s, bool *tried) {
 
 /* With more and more states. */
 static dzo_status prove_kinds(sides *s) {
-  DZO_TRY(take_steps(s, easy_steps, 2));
+  DZO_TRY(take_easy_steps(s));
   bool tried = false;
   if (!(s->done[0] && s->done[1]) && !s->level->run->stopped)
     DZO_TRY(try_heavy(s, &tried));
-  return tried ? DZO_OK : take_steps(s, hard_steps, 2);
+  return tried ? DZO_OK : take_hard_steps(s);
 }
 
 dzo_status core_solve_kinds(core_level *v, const core_frame *plain, bool *done) {

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "knapsack/core.h"
 
-enum { SIDE_MOST = 64, STEPS = 20, MANY = 8192 };
+enum { SIDE_MOST = 64, STEPS = 20 };
 
 static uint64_t gcd(uint64_t a, uint64_t b) {
   while (b != 0) {
@@ -189,7 +189,7 @@ static bool is_least(const trial *best, const trial *low, double at, double enou
 static trial descend(const core_frame *f, core_trials *t, trial low, double enough) {
   core_run *run = f->level->run;
   trial high = low, best = low;
-  bool many = f->level->items >= MANY;
+  bool many = f->level->items >= run->limits->many_items;
   for (int i = 0; i < STEPS && high.slope < 0 && high.bound >= enough && core_passes(run, t->count);
        i++) {
     low = high;

@@ -9,12 +9,6 @@
 #include "base/clones.h"
 #include "base/memory.h"
 
-enum {
-  FIRST_STATES = 128,
-  EASY_ITEMS = 1024, /* a core to be proved before anything else is tried */
-  EASY_WORK = 6000,
-};
-
 /* Of sums in 128 bits. */
 static const core_wide wide_most = (core_wide)1 << 118;
 
@@ -291,6 +285,7 @@ static void note_bound(const core_frame *f) {
 
 static dzo_status solve_frame(core_frame *f, bool *done) {
   core_run *run = f->level->run;
+  const core_limits *l = run->limits;
   DZO_TRY(find_break(f));
   if (run->stopped)
     return DZO_OK;
@@ -304,11 +299,11 @@ static dzo_status solve_frame(core_frame *f, bool *done) {
   if (*done)
     return DZO_OK;
   if (f->count > CORE_NEAR_ITEMS)
-    DZO_TRY(core_improve(f, f->count > EASY_ITEMS ? CORE_NEAR_STATES : FIRST_STATES, done));
+    DZO_TRY(core_improve(f, f->count > l->easy_items ? l->near_states : l->first_states, done));
   if (*done || run->stopped)
     return DZO_OK;
-  if (f->count <= EASY_ITEMS)
-    DZO_TRY(core_prove_or_reduce(f, CORE_EASY_STATES, EASY_WORK + 8 * f->count, done));
+  if (f->count <= l->easy_items)
+    DZO_TRY(core_prove_or_reduce(f, l->easy_states, l->easy_work + 8 * f->count, done));
   *done = *done || core_is_proved(f);
   if (*done || !core_passes(run, f->count))
     return DZO_OK;

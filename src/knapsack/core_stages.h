@@ -10,11 +10,6 @@
  * set is worth more. */
 dzo_status core_level_solve(core_level *v, bool *done);
 
-enum {
-  CORE_NEAR_STATES = 512, /* of lists that look for a better set */
-  CORE_EASY_STATES = 4096 /* and for a proof, before anything else is tried */
-};
-
 core_frame core_frame_of(core_level *v);
 dzo_status core_frame_hold(core_frame *f);
 void core_frame_free(core_frame *f);

@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "failing_memory.h"
+#include "knapsack/core.h"
 #include "knapsack_checks.h"
 
 static void test_agrees_with_the_oracle(void **state) {
@@ -109,6 +110,114 @@ static void test_counts_heavy_items_in_vain(void **state) {
   knapsack_answer answer = {.taken = taken, .bound = p.value_sum};
   assert_int_equal(knapsack_core.solve(&job, &p, &answer), DZO_OK);
   assert_true(answer.value == answer.bound && answer.value == 4585874275);
+  dzo_context_destroy(context);
+}
+
+/* ---- All stages, with small problems --------------------------------------------------------- */
+
+/* Nothing is easy, and some multipliers are tried first where there are items enough. Heavy items
+ * are counted wherever that can be, or never. */
+static dzo_status solve_by_all_stages(knapsack_job *job, const knapsack_problem *problem,
+                                      knapsack_answer *answer) {
+  const core_limits least = {.first_states = 2,
+                             .near_states = 2,
+                             .side_states = 4,
+                             .easy_states = 2,
+                             .side_work = 1,
+                             .tried_items = 128,
+                             .many_items = 40,
+                             .heavy_gap = 1e9,
+                             .poll_states = 1,
+                             .poll_reports = 1};
+  return core_solve(job, problem, answer, &least);
+}
+
+static dzo_status solve_without_heavy(knapsack_job *job, const knapsack_problem *problem,
+                                      knapsack_answer *answer) {
+  const core_limits least = {
+      .near_states = 2, .easy_states = 2, .tried_items = 128, .poll_states = 1, .poll_reports = 1};
+  return core_solve(job, problem, answer, &least);
+}
+
+/* The `round`-th of a shape: up to 20 items of any values, or more with a table to tell. */
+static random_knapsack *small_knapsack(unsigned shape, uint64_t round, knapsack_wide *optimum) {
+  static const uint64_t parts[] = {50, 30, 70, 10, 90};
+  static const int64_t ranges[] = {100, 10000, 1000000000, INT64_C(100000000000000)};
+  static const uint32_t counts[] = {30, 45, 60, 150};
+  uint64_t seed = shape * UINT64_C(100) + round, half = round / 2;
+  bool few = round % 2 == 0 || shape == POWERS_OF_TWO;
+  uint32_t count = few ? 8 + (uint32_t)(seed % 13) : counts[half % 4];
+  int64_t range = few ? ranges[half % 4] : count > 100 ? 30 : 40 + 20 * (int64_t)(round % 9);
+  random_knapsack *k = random_knapsack_make(shape, count, range, seed, parts[round % 5], 101);
+  const knapsack_problem *p = &k->problem;
+  *optimum = few ? knapsack_oracle(p->items, p->value, p->weight, p->capacity) : table(p);
+  return k;
+}
+
+static void test_all_stages(void **state) {
+  (void)state;
+  enum { ROUNDS = 32 };
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  knapsack_method heavy = knapsack_core, never = knapsack_core;
+  heavy.solve = solve_by_all_stages;
+  never.solve = solve_without_heavy;
+  for (unsigned shape = 0; shape < SHAPES; shape++)
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+      knapsack_job job = knapsack_unlimited(context);
+      knapsack_wide optimum;
+      random_knapsack *k = small_knapsack(shape, round, &optimum);
+      assert_true(knapsack_check_solve(&heavy, &job, k, optimum));
+      assert_true(knapsack_check_solve(&never, &job, k, optimum));
+      random_knapsack_free(k);
+    }
+  dzo_context_destroy(context);
+}
+
+typedef struct countdown {
+  unsigned left;
+  bool stopped;
+} countdown;
+
+static int count_down(void *user, const dzo_knapsack_progress *progress) {
+  (void)progress;
+  countdown *c = user;
+  c->stopped = c->left == 0;
+  c->left -= !c->stopped;
+  return c->stopped;
+}
+
+/* Is it stopped at this look? Either way the bound holds. */
+static bool check_stop(dzo_context *context, const random_knapsack *k, knapsack_wide optimum,
+                       unsigned look) {
+  countdown c = {.left = look};
+  dzo_knapsack_options options = {
+      .size = sizeof options, .progress = count_down, .progress_user = &c};
+  knapsack_job job = knapsack_unlimited(context);
+  job.options = &options;
+  uint8_t taken[150] = {0};
+  knapsack_answer answer = {.taken = taken, .bound = k->problem.value_sum};
+  assert_int_equal(solve_by_all_stages(&job, &k->problem, &answer), DZO_OK);
+  if (answer.value > optimum || answer.bound < optimum ||
+      (!c.stopped && answer.value != answer.bound))
+    fail_msg("%s, stopped at look %u: %lld of at most %lld, but the optimum is %lld", k->name, look,
+             (long long)answer.value, (long long)answer.bound, (long long)optimum);
+  return c.stopped;
+}
+
+/* Whichever look is the last one. */
+static void test_stops_in_all_stages(void **state) {
+  (void)state;
+  enum { ROUNDS = 8 };
+  dzo_context *context = knapsack_context(DZO_DEVICE_CPU);
+  for (unsigned shape = 0; shape < SHAPES; shape++)
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+      knapsack_wide optimum;
+      random_knapsack *k = small_knapsack(shape, round, &optimum);
+      unsigned look = 0;
+      while (check_stop(context, k, optimum, look))
+        look++;
+      random_knapsack_free(k);
+    }
   dzo_context_destroy(context);
 }
 
@@ -229,6 +338,8 @@ int main(void) {
       cmocka_unit_test(test_many_items),
       cmocka_unit_test(test_counts_heavy_items),
       cmocka_unit_test(test_counts_heavy_items_in_vain),
+      cmocka_unit_test(test_all_stages),
+      cmocka_unit_test(test_stops_in_all_stages),
       cmocka_unit_test(test_counts_pieces),
       cmocka_unit_test(test_numbers_as_large_as_it_takes),
       cmocka_unit_test(test_stops),
