@@ -8,9 +8,9 @@
 #include "msf/gpu_hot.cuh"
 
 enum {
-  MSF_SHARE = 256,    /* vertices a warp goes through at once */
-  MSF_SHORT_ROW = 64, /* longer ones are read by a whole warp */
-  MSF_ROW_STEP = 8,   /* arcs of a lane in flight */
+  MSF_SHARE = 256,     /* vertices a warp goes through at once */
+  MSF_SHORT_ROW = 64,  /* longer ones are read by a whole warp */
+  MSF_ROW_STEP = 8,    /* arcs of a lane in flight */
   MSF_FEW_SHARE = 128, /* where that would leave warps without work */
   MSF_EACH = MSF_SHARE / 32
 };
