@@ -81,7 +81,7 @@ DZO_API dzo_status dzo_msf_run_device(dzo_context *context, const dzo_device_csr
 
 /* Bytes of GPU memory that dzo_msf_run_device() takes beside the caller's arrays: at most 24 a
  * vertex, 16 (64-bit weights: 20) for each of the lightest edges, of which there are 1.5 a vertex
- * (rows by weight: 1.75; up to 2.5 edges a vertex: all), and 4.5 MB; more where a graph misleads
+ * (rows by weight: 1.75; up to 2.5 edges a vertex: all), and 8.7 MB; more where a graph misleads
  * the sample that tells which these are. The context keeps them for its next call. */
 DZO_API dzo_status dzo_msf_device_workspace(dzo_context *context, const dzo_device_csr *csr,
                                             const dzo_msf_options *options, uint64_t *bytes);

@@ -50,7 +50,7 @@ enum {
   BYTES_OF_VERTEX = 22,
   BYTES_OF_PAGE = 14, /* beside its entries */
   BYTES_OF_SUPER = 76,
-  MOST_WASTE = 1 << 22, /* bytes of pages that may stay empty beyond that */
+  MOST_WASTE = 1 << 23, /* bytes of pages that may stay empty beyond that */
   STEPS = 8,            /* of a timed run */
   FEW_PAGES = 1 << 14,  /* of which each warp takes one at a time */
   SLACK = 64            /* elements behind arrays */
